@@ -100,7 +100,7 @@ class RunSweep:
     """Continue a sweep that was stopped."""
     engine: Annotated[str, choice(("local", "ray"))] = "local"
     """Run on this machine or on a Ray cluster."""
-    address: str | None = None
+    address: Annotated[str | None, RARE] = None
     """Address of the Ray cluster. Default: Ray starts on this machine."""
     device: Annotated[str | None, typer.Option(autocompletion=completion(DEVICES))] = None
     """Where local models compute, in place of the file's: auto, cpu, cuda, cuda:1 (any number) or mps."""
@@ -112,15 +112,15 @@ class RunSweep:
     margin: Margin = None
     export_best: Path | None = None
     """Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."""
-    export_cell: str | None = None
+    export_cell: Annotated[str | None, RARE] = None
     """With --export-best: name or key of another cell than the recommended one."""
-    overwrite: bool = False
+    overwrite: Annotated[bool, RARE] = False
     """With --export-best: replace existing scripts."""
     details: Annotated[bool, typer.Option("--all")] = False
     """Also print every metric, costs, failures and the queries that moved."""
-    track: Track = ()
-    track_project: TrackProject = None
-    track_files: TrackFiles = True
+    track: Annotated[Track, RARE] = ()
+    track_project: Annotated[TrackProject, RARE] = None
+    track_files: Annotated[TrackFiles, RARE] = True
     as_json: AsJson = False
 
     @property

@@ -27,7 +27,7 @@ from raglift.cli.choices import (
     completion,
     corpus_names,
 )
-from raglift.cli.command import command, new_group
+from raglift.cli.command import RARE, command, new_group
 
 labels = new_group()
 """Those of the group `labels`, with those of `raglift.cli.labels`."""
@@ -84,28 +84,28 @@ class Grade:
     model: LanguageModelName = "openai:gpt-4o-mini"
     scale: Annotated[int, choice((3, 5))] = 3
     """Highest grade; 0 is irrelevant."""
-    rubric: Path | None = None
+    rubric: Annotated[Path | None, RARE] = None
     """Text file that says what each grade means, instead of raglift's."""
-    relevant_from: int = 1
+    relevant_from: Annotated[int, RARE] = 1
     """Lowest grade that counts as relevant."""
     fill: bool = False
     """Keep existing labels and add grades only for unlabelled hits."""
     documents: Documents = None
-    encoding: Encoding = None
-    include: Include = ()
+    encoding: Annotated[Encoding, RARE] = None
+    include: Annotated[Include, RARE] = ()
     human: Path | None = None
     """File of `labels sample` with people's grades, by which figures are corrected."""
-    sample: Path | None = None
+    sample: Annotated[Path | None, RARE] = None
     """File of `labels sample`, if --human is a file of labels, as `labels review` writes them."""
     metrics: Annotated[Several, typer.Option("--metrics", "-m")] = ()
     """With --human: metrics to correct, such as 'precision@10,dcg@10'."""
-    estimand: Annotated[str, choice(ESTIMANDS)] = "these-queries"
+    estimand: Annotated[str, choice(ESTIMANDS), RARE] = "these-queries"
     """With --human: what intervals are about, these queries or all queries like these."""
     report: Path | None = None
     """With --human: also write the HTML report of the runs with the corrected figures."""
     estimate: Estimate = False
-    concurrency: Concurrency = 8
-    temperature: Temperature = "0"
+    concurrency: Annotated[Concurrency, RARE] = 8
+    temperature: Annotated[Temperature, RARE] = "0"
     overwrite: bool = False
     """Replace an existing file of labels."""
     as_json: Annotated[bool, typer.Option("--json")] = False

@@ -193,16 +193,16 @@ class Trace:
     files: Annotated[tuple[Path, ...], typer.Argument()] = ()
     """Files of traces or folders of them: JSON or JSON Lines, also packed with gzip."""
     documents: Documents = None
-    encoding: Encoding = None
-    include: Include = ()
+    encoding: Annotated[Encoding, RARE] = None
+    include: Annotated[Include, RARE] = ()
     join_by: str | None = None
     """Attribute, field of the metadata, or tag (name:value) that holds the id of the query. Default, and where a trace
     lacks it: the text of the question."""
-    doc_key: str | None = None
+    doc_key: Annotated[str | None, RARE] = None
     """Metadata key of the hits that holds the document id."""
-    text_tools: Annotated[Several, typer.Option("--text-tool")] = ()
+    text_tools: Annotated[Several, typer.Option("--text-tool"), RARE] = ()
     """Names of tools whose answer is a text: all of it is one hit."""
-    columns: Annotated[Several, typer.Option("--column")] = ()
+    columns: Annotated[Several, typer.Option("--column"), RARE] = ()
     """Of another export: a part of a span and its column, such as kind=run_type."""
     only_joined: bool = False
     """Leave out queries without a trace, where not all were asked. Default: they are 0."""
@@ -210,25 +210,25 @@ class Trace:
     """What the application is called in reports."""
     listen: bool = False
     """Receive traces over HTTP until Ctrl-C, then evaluate them."""
-    address: str = "127.0.0.1:4318"
+    address: Annotated[str, RARE] = "127.0.0.1:4318"
     """With --listen: the address and port, on this machine."""
-    keep: Path | None = None
+    keep: Annotated[Path | None, RARE] = None
     """With --listen: the file that received spans are kept in as they come, without secrets; it can be read again.
     Default: a new one in raglift-traces."""
-    stop_after: int | None = None
+    stop_after: Annotated[int | None, RARE] = None
     """With --listen: stop when so many traces have come in whole."""
-    idle: float | None = None
+    idle: Annotated[float | None, RARE] = None
     """With --listen: stop when nothing came for so many seconds, at the start too."""
     ks: Annotated[Several, typer.Option("-k")] = ()
     """Depths of the metrics: of measures of sessions, the first hits of each call."""
     metrics: Annotated[Several, typer.Option(autocompletion=completion(metric_names))] = ()
     """Metrics, such as 'session_ndcg@10,recall@calls(1)'. Default: those of sessions."""
-    profile: Profile = "default"
+    profile: Annotated[Profile, RARE] = "default"
     match: Annotated[str, choice(MATCH_RULES)] = "containment"
     """Match rule, as in evaluate."""
-    match_threshold: float | None = None
+    match_threshold: Annotated[float | None, RARE] = None
     """Share of the passage to cover (default 0.5), or similarity for fuzzy (default 0.9)."""
-    unicode_folding: UnicodeFolding = False
+    unicode_folding: Annotated[UnicodeFolding, RARE] = False
     output: Output = None
     overwrite: Overwrite = False
     details: Annotated[bool, typer.Option("--all")] = False

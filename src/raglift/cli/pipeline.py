@@ -21,7 +21,7 @@ from raglift.cli.choices import (
     metric_names,
     separate_paths,
 )
-from raglift.cli.command import CI, FILES, MORE, command, new_group
+from raglift.cli.command import CI, FILES, MORE, RARE, command, new_group
 
 group = new_group()
 
@@ -68,19 +68,19 @@ class Gate:
     dataset: Annotated[str | None, typer.Option(autocompletion=completion(corpus_names))] = None
     """Labelled dataset, as in evaluate, all queries of which the run must have answered."""
     documents: Documents = None
-    encoding: Encoding = None
-    include: Include = ()
-    name: str | None = None
+    encoding: Annotated[Encoding, RARE] = None
+    include: Annotated[Include, RARE] = ()
+    name: Annotated[str | None, RARE] = None
     """Name of the run. Default: its folder's."""
-    seed: int = 0
+    seed: Annotated[int, RARE] = 0
     """Random seed of the permutation tests."""
-    confidence: float = 0.95
+    confidence: Annotated[float, RARE] = 0.95
     """Confidence level: a drop is significant if p is at most 1 minus this."""
     junit: Path | None = None
     """Write the checks to this file as JUnit XML."""
     markdown: Path | None = None
     """Write a summary to this file as Markdown."""
-    github: Annotated[bool | None, typer.Option("--github/--no-github")] = None
+    github: Annotated[bool | None, typer.Option("--github/--no-github"), RARE] = None
     """Print annotations and add the summary to $GITHUB_STEP_SUMMARY. Default: on GitHub Actions."""
     as_json: AsJson = False
 
