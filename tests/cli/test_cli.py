@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
+from raglift.components.bm25 import BM25Retriever
 
 
 def test_version(run) -> None:
@@ -112,11 +113,8 @@ def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(
     assert report["headroom"]["recall"] >= recall["before"]
 
 
-def rl_bm25(data: rl.Dataset, chunker: str = "recursive:1000/100"):
-    from raglift.components.bm25 import BM25Retriever
-    from raglift.components.chunkers import parse_chunker
-
-    return BM25Retriever(parse_chunker(chunker).split(data.documents))
+def rl_bm25(data: rl.Dataset) -> BM25Retriever:
+    return BM25Retriever(rl.RecursiveChunker(1000, 100).split(data.documents))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,7 +199,7 @@ def traces_json(imported: TraceImport) -> dict[str, Any]:
         "spans": imported.spans,
         "traces": len(imported.traces),
         "joined": len(imported.sessions),
-        "not_joined": [asdict(trace) for trace in imported.not_joined],
-        "sessions": [asdict(trace) for trace in imported.traces if trace.query_id is not None],
-        "faults": [asdict(fault) for fault in imported.faults],
+        "not_joined": imported.not_joined,
+        "sessions": [trace for trace in imported.traces if trace.query_id is not None],
+        "faults": imported.faults,
     }
