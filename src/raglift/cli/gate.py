@@ -213,10 +213,8 @@ def _check_request(request: Gate) -> None:
             "RUN with --no-regression ndcg@10"
         )
     for path in (request.junit, request.markdown):
-        if path is not None and is_of_saved_run(user_path(path)):
-            raise ConfigurationError(
-                f"{path}: found a file of a saved evaluation, which is not replaced; expected another name"
-            )
+        if path is not None and (refusal := _refusal(path)):
+            raise ConfigurationError(refusal)
     if request.junit is None or request.markdown is None:
         return
     if resolved(user_path(request.junit)) == resolved(user_path(request.markdown)):
@@ -238,8 +236,17 @@ def _write_files(result: GateResult | GateError, request: Gate) -> None:
         raise _Unwritten("\n".join(faults))
 
 
+def _refusal(path: Path) -> str:
+    """Return why a file is not replaced, "" for one that may be."""
+    if is_of_saved_run(user_path(path)):
+        return f"{path}: found a file of a saved evaluation, which is not replaced; expected another name"
+    return ""
+
+
 def _written(path: Path, text: str, mode: str) -> str:
     """Write a file, and return why it cannot be written; "" where it was."""
+    if refusal := _refusal(path):
+        return refusal
     try:
         with user_path(path).open(mode, encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -124,7 +124,7 @@ def test_a_comparison_tells_what_each_system_differs_by(client, ranked) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"tags": {"team": ["a"]}}, r"tags: 'team': found \['a'\]; expected a name and a text"),
+        ({"tags": {"team": ["a"]}}, r"tags: 'team': found \['a'\]; expected a name, and a text"),
         ({"tags": "team"}, "tags: found 'team'; expected a mapping"),
         ({"project": " "}, "project: found ' '; expected a name, or none for the tracker's own settings"),
     ],

@@ -166,7 +166,7 @@ def _faults_of(name: str, value: Any) -> Iterator[Fault]:
     kinds, expected = _KINDS[name]
     if value is None and name in ("dataset", "per_query", "baseline"):
         return
-    if not isinstance(value, kinds):
+    if not isinstance(value, kinds) or value == "":
         yield Fault(where, shown(value), expected)
     elif name == "margin":
         yield from _fault_in(where, checked_margin, value)
