@@ -88,7 +88,7 @@ def test_a_metric_that_the_user_named_ranks_the_cells(tmp_path):
     assert named.best().cell.chunker == LARGE
     assert not named.fairness.decides
     assert any("not like for like" in warning for warning in named.compare().warnings)
-    assert mean_title(named.fairness.area) in str(named)
+    assert mean_title(named.fairness.area) in named.to_markdown()
 
 
 def test_a_folder_of_an_earlier_raglift_takes_the_default_for_not_named(result, tmp_path):

@@ -50,9 +50,6 @@ from .truncation import Truncation as Truncation
 from .truncation import truncation_of as truncation_of
 from .tuning import Setting as Setting
 from .tuning import Tuning as Tuning
-from .unjudged import Holes as Holes
-from .unjudged import RankShare as RankShare
-from .unjudged import holes as holes
 from .upper_bound import Alternative as Alternative
 from .upper_bound import Best as Best
 from .upper_bound import Headroom as Headroom

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import last_hits
-from raglift.analysis.tradeoffs import check_known
+from raglift.analysis.tradeoffs import check_known, context_tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,9 +101,7 @@ def _of(comparison: ComparisonRecord, name: str) -> dict[str, float]:
     evaluation, primary = comparison.evaluation(name), comparison.primary
     found = {cost: of(evaluation) for cost, of in _MEASURED.items()}
     if primary.k is not None:
-        for row in comparison.rows:
-            if row.system == name and row.metric.name == CONTEXT and row.metric.depth == primary.depth:
-                found[CONTEXT] = row.mean
+        found[CONTEXT] = context_tokens_of(comparison, name, primary)
         found[CHARACTERS] = _characters(evaluation, primary.k)
     return {cost: float(value) for cost, value in found.items() if value is not None}
 

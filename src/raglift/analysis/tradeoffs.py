@@ -137,12 +137,12 @@ def _costs_of(
     evaluation = comparison.evaluation(name)
     cost: Cost | None = evaluation.run.cost
     found = {label: of(cost) for label, of in _COSTS.items()} if cost is not None else {}
-    found[_CONTEXT] = _context_tokens(comparison, name, metric)
+    found[_CONTEXT] = context_tokens_of(comparison, name, metric)
     found |= {label: by_system.get(name) for label, by_system in known.items()}
     return {label: float(value) for label, value in found.items() if value is not None and not math.isnan(value)}
 
 
-def _context_tokens(comparison: ComparisonRecord, name: str, metric: Metric) -> float | None:
+def context_tokens_of(comparison: ComparisonRecord, name: str, metric: Metric) -> float | None:
     """Return the mean tokens of the hits that the quality looks at; None if they were not counted."""
     for row in comparison.rows:
         if row.system == name and row.metric.name == _CONTEXT and row.metric.depth == metric.depth:

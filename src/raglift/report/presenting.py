@@ -11,7 +11,6 @@ from raglift.analysis.recommendation import Recommendation
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Lift, TagSlices, Tradeoff
 from raglift.analysis.sessions import SessionAnalysis
 from raglift.analysis.tuning import Tuning
-from raglift.analysis.unjudged import Holes
 from raglift.rendering.presenting import view_of, whole
 from raglift.report.factors import effects_view
 from raglift.report.recommendation import recommendation_view
@@ -20,7 +19,6 @@ from raglift.report.views.agents import agents_view
 from raglift.report.views.analyses import (
     explanation_view,
     failure_analysis_view,
-    holes_view,
     slices_view,
     tradeoff_view,
     tuning_view,
@@ -40,6 +38,5 @@ view_of.register(SessionAnalysis, whole(sessions_view))
 view_of.register(Agents, whole(agents_view))
 view_of.register(Abstention, whole(abstention_view))
 view_of.register(Tuning, whole(tuning_view))
-view_of.register(Holes, whole(holes_view))
 view_of.register(Explanation, whole(explanation_view))
 view_of.register(FactorEffects, whole(effects_view))

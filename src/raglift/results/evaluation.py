@@ -13,7 +13,6 @@ from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.sessions import session_analysis
-from raglift.analysis.unjudged import holes
 from raglift.analysis.upper_bound import headroom as perfect_reranker
 from raglift.components.passage_search import PassageSearch
 from raglift.rendering.markdown import markdown_of
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from raglift.analysis.outcomes import Failure, FailureAnalysis
     from raglift.analysis.records import Lift, TagSlices
     from raglift.analysis.sessions import SessionAnalysis
-    from raglift.analysis.unjudged import Holes
     from raglift.analysis.upper_bound import Headroom
     from raglift.records.metric import Metric
     from raglift.rendering.presenting import Presentable
@@ -86,17 +84,6 @@ class Evaluation(EvaluationRecord):
             k: the depth; by default the deepest that was scored.
         """
         return perfect_reranker(self, k)
-
-    def holes(self, metric: Metric | str | None = None) -> Holes:
-        """Return what the hits that nobody judged can do to a metric: its range, and measures that pass over them.
-
-        Args:
-            metric: one that was scored; by default as in `reranker_lift`.
-
-        Raises:
-            ConfigurationError: the metric was not scored or does not look at hits, or queries were run several times.
-        """
-        return holes(self, metric)
 
     def abstention(
         self,

@@ -107,7 +107,7 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
         raise folder.damaged(str(error)) from None
     results = [_with_primary(folder, result, primary) for result in results]
     results, decides, fairness = decided_fairly(
-        results, primary, is_named=race.primary is not None or _is_named(head), budget=budget, seed=head["seed"]
+        results, primary, is_named=race.primary is not None or _is_named(head), budget=budget
     )
     found = SweepResult(
         head["title"],

@@ -148,11 +148,6 @@ def test_the_same_seed_gives_the_same_figures_and_nothing_is_modified(ranked):
         np.testing.assert_array_equal(evaluation.scores.values, values)
 
 
-def test_metrics_that_not_all_have_scored_are_left_out(ranked):
-    base, other = ranked(BASE, metrics=["rr", "ndcg"]), ranked(OTHER, metrics=["ndcg", "recall"], ks=(3, 2))
-    assert compare([base, other], primary="ndcg@3").metrics == (NDCG @ 3,)
-
-
 def test_saved_runs_are_opened_and_give_the_same_figures(ranked, tmp_path):
     base, other = ranked(BASE), ranked(OTHER)
     base.save(tmp_path / "base")

@@ -63,6 +63,29 @@ def test_of_a_judged_pool_it_is_estimated_too():
     assert "relevant as often as the labelled hits at their rank" in unjudged_text(found)
 
 
+def test_labels_missing_at_random_are_made_good():
+    """Of 300 queries half of the hits are judged, whatever they are: the estimate is near the truth."""
+    random = np.random.default_rng(0)
+    queries, truth = [], []
+    names = [f"d{number}" for number in range(10)]
+    for number in range(300):
+        relevant = random.random(10) < np.linspace(0.8, 0.1, 10)
+        relevant[0] = True  # a query without a fact would be left out
+        known = random.random(10) < 0.5
+        known[0] = True
+        truth.append(relevant.mean())
+        judged = [(name, is_) for name, is_, seen in zip(names, relevant, known, strict=True) if seen]
+        facts = tuple(Fact((Passage(chunk_id=name),)) for name, is_ in judged if is_)
+        irrelevant = tuple(Passage(chunk_id=name, grade=0) for name, is_ in judged if not is_)
+        queries.append(Query(f"q{number}", f"question {number}", facts, judged_irrelevant=irrelevant, judged="pool"))
+    hits = [Chunk(f"text {name}", id=name) for name in names]
+    one = evaluate(lambda _: hits, Dataset(tuple(queries)), metrics=["precision@10"])
+    found = unjudged_of({"": one}, Precision @ 10)
+    assert found.estimates[""] == pytest.approx(np.mean(truth), abs=0.02)
+    assert found.ranges[""][0] < np.mean(truth) - 0.1
+    assert found.ranges[""][1] > np.mean(truth) + 0.1
+
+
 def test_six_irrelevant_labels_among_hundreds_say_nothing_of_the_unlabelled_hits():
     labels = [("a", "")] * 54 + [("a", "b")] * 6
     queries = tuple(

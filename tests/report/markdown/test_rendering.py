@@ -60,7 +60,6 @@ def test_an_evaluation_in_short(hostile):
         "Winners and losers",
         "Quality by depth (k)",
         "By tag",
-        "Unjudged hits",
         "All metrics",
         "What was measured",
     ]

@@ -1,4 +1,4 @@
-"""What is shown of analyses: slices by tag, costs, failures, explanations, unjudged hits, and tuned settings."""
+"""What is shown of analyses: slices by tag, costs, failures, explanations, and tuned settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from raglift.analysis.unjudged import PERSISTENCE, has_holes, holes
 from raglift.base.display import counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.records.labels import LabelSources, passage_text
@@ -30,9 +29,8 @@ from raglift.report.views.parts import by_depth, failure_table, few_text, slices
 if TYPE_CHECKING:
     from raglift.analysis.explanation import ExplainedHit, Explanation
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
-    from raglift.analysis.records import EvaluationRecord, TagSlices, Tradeoff
+    from raglift.analysis.records import TagSlices, Tradeoff
     from raglift.analysis.tuning import Tuning
-    from raglift.analysis.unjudged import Holes
     from raglift.records.labels import Fact
     from raglift.records.metric import Metric
 
@@ -158,97 +156,6 @@ def _values(explanation: Explanation) -> Table:
         return "left out" if math.isnan(values[metric]) else figure_text(metric, values[metric])
 
     return by_depth(explanation.metrics, shown, "The metrics of this query", name=title)
-
-
-# Unjudged hits: the range of the primary metric, and the measures that pass over them.
-
-
-_UNKNOWN = (
-    "It is unknown how many of them are relevant. For an estimate, the labels must be declared a judged pool or a "
-    "random sample, at least 50 hits be judged irrelevant, and at most half of the hits be unjudged."
-)
-
-
-def holes_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
-    """Return what unjudged hits can do to the primary metric; None where all hits were judged."""
-    if not has_holes(evaluation, primary):
-        return None
-    found = holes(evaluation, primary)
-    if not found.unjudged:
-        return None
-    said = (_holes_lead(found), *_unknown_share(found))
-    return Section("Unjudged hits", said, (_range_of_holes(found), _hole_measures(found)), detail=Detail.DETAILS)
-
-
-def holes_view(found: Holes) -> Document:
-    """Return what is shown of the unjudged hits of one evaluation."""
-    by_rank = Section("By rank", tables=(_by_rank(found),), detail=Detail.DETAILS)
-    sections = (Section("For labels with holes", _unknown_share(found), (_hole_measures(found),)), by_rank)
-    return Document("Unjudged hits", _holes_lead(found), _range_of_holes(found), (), sections=sections)
-
-
-def _holes_lead(found: Holes) -> str:
-    if not found.unjudged:
-        return f"All {counted(found.hits, 'hit')} were judged."
-    share = percent_text(found.unjudged / found.hits)
-    first = f"{share} of {counted(found.hits, 'hit')} ({found.unjudged:,}) were not judged and count as irrelevant"
-    low, high = map(number_text, found.range)
-    name = mean_title(found.metric)
-    said = f"{first}; {name} would stay {low} whatever they are." if low == high else ""
-    return said or f"{first}; depending on what they are, {name} is between {low} and {high}."
-
-
-def _unknown_share(found: Holes) -> tuple[str, ...]:
-    return () if found.as_judged is not None or not found.unjudged else (_UNKNOWN,)
-
-
-def _range_of_holes(found: Holes) -> Table:
-    means = (
-        ("irrelevant, as they count", found.irrelevant),
-        ("as often relevant as the judged at their rank", found.as_judged),
-        ("all relevant", found.relevant),
-        ("left out (condensed lists)", found.condensed),
-    )
-    rows = tuple(row_of((words, number_text(mean))) for words, mean in means if mean is not None)
-    return Table("If unjudged hits are …", ("unjudged hits", mean_title(found.metric)), rows, text_columns=(0,))
-
-
-def _hole_measures(found: Holes) -> Table:
-    rows = [
-        (name, mean, what)
-        for name, mean, what in (
-            ("Bpref", found.bpref, "unjudged hits are passed over"),
-            ("InfAP", found.inf_ap, "the precision at each rank is inferred from the judged hits"),
-        )
-        if mean is not None
-    ]
-    rows.append((f"RBP (p = {PERSISTENCE:g})", found.rbp, "unjudged hits are irrelevant"))
-    rows.append(
-        ("RBP residual", found.rbp_residual, "how much higher RBP is if they, and all hits below, are relevant")
-    )
-    return Table(
-        "Measures for incomplete labels",
-        ("measure", "mean", "what it does"),
-        tuple(row_of((name, number_text(mean), what)) for name, mean, what in rows),
-        text_columns=(0, 2),
-    )
-
-
-def _by_rank(found: Holes) -> Table:
-    rows = tuple(
-        row_of(
-            (
-                str(each.rank),
-                f"{each.hits:,}",
-                f"{each.judged:,}",
-                f"{each.relevant:,}",
-                "–" if each.share is None else percent_text(each.share),
-            )
-        )
-        for each in found.ranks
-    )
-    columns = ("rank", "hits", "judged", "relevant", "taken to be relevant")
-    return Table("Judged hits at each rank, and the share of the others taken to be relevant", columns, rows)
 
 
 # Settings that were tuned.

@@ -49,7 +49,6 @@ from raglift.report.sentences import (
 )
 from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
-from raglift.report.views.analyses import holes_section
 from raglift.report.views.measured import cost_section, index_text, measured, queries_text
 from raglift.report.views.parts import (
     by_depth,
@@ -248,7 +247,6 @@ def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
         sections.append(None if lift is None else _lift_section(lift))
         sections.append(_over_k(evaluation, primary))
         sections.append(_tags_section(found))
-        sections.append(holes_section(evaluation, primary))
         sections.append(abstention_section(evaluation))
         sections.append(metrics_section(evaluation, lift, found.confidence))
     if detail >= Detail.REFERENCE:
