@@ -133,24 +133,15 @@ class ConfigurationError(RagliftError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error, or one that it came from, says that there was not enough memory.
-
-    A library that finds no room is an `ImportError`, whose text alone tells why.
-    """
+    """Whether an error, or one that it came from, says that there was not enough memory."""
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
         if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno == errno.ENOMEM):
             return True
-        if isinstance(cause, (ImportError, OSError)) and any(each in str(cause) for each in _OUT_OF_MEMORY):
-            return True
         cause = cause.__cause__ or cause.__context__
     return False
-
-
-_OUT_OF_MEMORY = ("annot allocate memory", "failed to map segment")
-"""What the loader of libraries says where memory ends."""
 
 
 _ORDERS = (KeyboardInterrupt, SystemExit)
@@ -183,9 +174,7 @@ class MissingDependency(ConfigurationError):
         wanted = package.replace("_", "-") if extra is None else f"'raglift[{extra}]'"
         needs = f"{purpose} needs the package {package!r}, which"
         failure = sys.exception()
-        if failure is not None and is_out_of_memory(failure):
-            super().__init__(f"{needs} there is not enough memory to load; expected more memory, or fewer processes")
-        elif isinstance(failure, ImportError) and not isinstance(failure, ModuleNotFoundError):
+        if isinstance(failure, ImportError) and not isinstance(failure, ModuleNotFoundError):
             said = " ".join(str(failure).split())[:200]
             super().__init__(f"{needs} cannot be imported ({said}); install it anew with: pip install {wanted}")
         else:

@@ -13,7 +13,7 @@ import pytest
 
 import raglift as rl
 from raglift.adapters.functions import reranker_stage
-from raglift.errors import ConfigurationError, QueryFailed
+from raglift.errors import ConfigurationError
 from raglift.records.rankings import Ranking
 from raglift.storage.rankings.read import read_run
 from raglift.storage.rankings.scoring import score_files
@@ -79,11 +79,6 @@ def test_rankings_without_a_labelled_id_are_said_to_have_none(files):
     assert NO_ID in str(scored)
 
 
-def test_rankings_with_a_judged_id_say_nothing():
-    scored = rl.score_rankings({"q1": ["d2"]}, {"q1": {"d1": 1, "d2": 0}})
-    assert scored.notes == ()
-
-
 def test_rankings_and_labels_without_a_common_query_are_refused():
     with pytest.raises(ConfigurationError, match=r"found no query in common: rankings of queries as '1', labels of"):
         rl.score_rankings({"1": ["d1"]}, {"q1": ["d1"]})
@@ -117,23 +112,6 @@ def test_ranks_that_agree_with_the_scores_or_say_nothing_are_not_noted(run, file
 
 
 # Systems that answered few queries, or none.
-
-
-def failing(answered: int):
-    def system(query: str) -> list[str]:
-        if query in QUESTIONS[answered:]:
-            raise ConnectionError("no answer")
-        return list(TEXTS)
-
-    return system
-
-
-def test_when_every_query_fails_the_first_cause_is_raised_with_what_there_is():
-    with pytest.raises(
-        QueryFailed, match="every query failed; the first: retrieve: ConnectionError: no answer"
-    ) as all_:
-        rl.evaluate(failing(0), DATA)
-    assert all_.value.evaluation is not None
 
 
 SYSTEMS = """
@@ -182,26 +160,6 @@ def test_the_command_ends_with_an_error_where_most_queries_failed(system, code, 
 
 
 # Comparisons.
-
-
-def measured(chunk_texts: list[str], **options) -> rl.Evaluation:
-    return rl.evaluate(FakeRetriever(dict.fromkeys(QUESTIONS, chunk_texts)), DATA, ks=(1,), **options)
-
-
-SHORT, LONG = list(TEXTS), [" ".join(TEXTS), "The sea. " * 8]
-
-
-def test_chunk_sizes_are_compared_by_containment_only_when_asked_and_with_a_warning():
-    by_default = rl.compare({"long": measured(LONG), "short": measured(SHORT)})
-    assert by_default.evaluation("long").run.spec["match"]["mode"] == "coverage"
-    by_containment = rl.compare({"long": measured(LONG), "short": measured(SHORT)}, match="containment")
-    told = [warning for warning in by_containment.warnings if "match='coverage'" in warning]
-    assert len(told) == 1
-    assert "hits are 71 characters long in long and 16 in short" in told[0]
-    by_coverage = rl.compare({"long": measured(LONG, match="coverage"), "short": measured(SHORT, match="coverage")})
-    assert not any("match='coverage'" in warning for warning in by_coverage.warnings)
-    alike = rl.compare({"one": measured(SHORT), "other": measured(SHORT[::-1])})
-    assert not any("match='coverage'" in warning for warning in alike.warnings)
 
 
 def mean_against_count() -> rl.Comparison:

@@ -92,11 +92,6 @@ def test_a_question_that_a_model_wrote_names_the_model(tmp_path: Path) -> None:
     assert "gpt-4o-mini" in str(dataset.label_sources)
 
 
-@pytest.mark.parametrize("by", ["gpt-4o", {"model_name": 3, "type": "ai"}, {"type": "robot"}, [1]])
-def test_a_writer_that_is_none_is_a_fault(by: Any, tmp_path: Path) -> None:
-    assert "examples[0].query_by" in faults_of(examples(tmp_path, query_by=by))
-
-
 # TREC: documents as its collections have them.
 
 TREC = """<DOC>
@@ -118,19 +113,6 @@ def test_documents_of_trec_are_read(tmp_path: Path) -> None:
     assert (first.id, second.id) == ("FT911-1", "FT911-2")
     assert first.text.split() == ["Tides", "&", "lamps", "The", "lamp", "is", "lit", "at", "dusk."]
     assert second.text == "The horn gives two blasts."
-
-
-def test_labels_of_trec_name_the_documents_of_its_files(tmp_path: Path) -> None:
-    (tmp_path / "collection").mkdir()
-    (tmp_path / "collection" / "ft911").write_text(TREC)
-    (tmp_path / "collection" / "more.trec").write_text("<DOC><DOCNO>X-1</DOCNO><TEXT>More.</TEXT></DOC>")
-    (tmp_path / "qrels.txt").write_text("1 0 FT911-1 1\n1 0 FT911-2 0\n1 0 X-1 2\n")
-    (tmp_path / "topics.tsv").write_text("1\tWhen is the lamp lit?\n")
-    dataset = load_dataset(
-        tmp_path / "qrels.txt", topics=tmp_path / "topics.tsv", documents=tmp_path / "collection", format="trec"
-    )
-    assert [document.id for document in dataset.documents] == ["FT911-1", "FT911-2", "X-1"]
-    assert [fact.passages[0].doc_id for fact in dataset.queries[0].facts] == ["FT911-1", "X-1"]
 
 
 # A label that nobody can see is none.

@@ -66,12 +66,6 @@ def hangs(query: str) -> list[str]:
     return answer(query)
 
 
-def yields_for_ever(query: str) -> Iterator[str]:
-    yield from answer(query)
-    while query == BAD:
-        yield "and so on, and so on"
-
-
 class WithoutText(Exception):
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -108,7 +102,6 @@ SYSTEMS: dict[str, tuple[Any, str]] = {
     "async: swallows its cancellation": (swallows_its_cancellation, LATE),
     "async: asks a service without await": (asks_a_service_without_await, "expected aretrieve_one"),
     "hangs": (hangs, LATE),
-    "yields for ever": (yields_for_ever, "goes on after 100,000 results"),
     "an error whose text raises": (raising(WithoutText), "WithoutText"),
     "an error of 50 MB": (raising(lambda: ValueError("x" * 50_000_000)), "ValueError: xxx"),
     "raises a BaseException": (raising(halt), HALTED),

@@ -11,7 +11,7 @@ import numpy as np
 
 from raglift.base.display import encodable
 from raglift.base.limits import is_link, is_there, user_path
-from raglift.base.replacing import beside, is_of_saved_run
+from raglift.base.replacing import is_of_saved_run, staging_folder
 from raglift.errors import ConfigurationError, RunError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
@@ -229,7 +229,7 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
     _refuse_saved_run(targets)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with beside(target) as temporary:
+        with staging_folder(target) as temporary:
             written = [temporary / str(number) for number in range(len(targets))]
             for file, frame in zip(written, (found.to_frame(), found.per_query()), strict=True):
                 _write(_clean(_signed(frame, found.label_sources)), file, suffix)

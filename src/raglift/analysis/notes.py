@@ -15,7 +15,7 @@ from raglift.analysis.unjudged import unjudged_of, unjudged_text
 from raglift.analysis.warnings import changed_hits_notes
 from raglift.base.display import counted
 from raglift.base.normalization import normalize
-from raglift.base.prefixes import find_occurrences
+from raglift.base.occurrences import find_occurrences
 from raglift.errors import ConfigurationError
 from raglift.matching.nearest import lost_labels_note
 from raglift.metrics.budgets import context_totals, prefix_lengths

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from raglift.auditing.labels import Occurrences
     from raglift.auditing.records import Place
     from raglift.records.documents import Document
-    from raglift.records.labels import Query
 
 
 Form = Literal["anchors", "offsets"]
@@ -102,13 +101,13 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
 
     Raises:
         ConfigurationError: an unknown form, or no documents.
-        DatasetError: the file cannot be read, or would be read back as something else; nothing was written.
+        DatasetError: the file cannot be read; nothing was written.
     """
     if to not in FORMS:
         raise ConfigurationError(f"relabel to: found {to!r}; expected one of {', '.join(map(repr, FORMS))}")
     if not documents:
         raise ConfigurationError("relabel: found no documents; expected those that the labels are about")
-    entries, before = _read(path, documents)
+    entries = _read(path, documents)
     literals = [literal for number, entry in enumerate(entries) for literal in _literals(number, entry)]
     found_at = find_occurrences([literal.passage for literal in literals], documents, unicode_folding=False)
     quotes = Quotes(documents)
@@ -117,30 +116,29 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
         reason = _replace(literal, at, quotes, to)
         if reason is not None:
             left.append(Left(literal.query_id, literal.where, literal.passage.text or "", reason))
-    _check(path, entries, before, documents)
     lines = tuple(json.dumps(entry, ensure_ascii=False) for entry in entries)
     return Relabelling(lines, len(literals) - len(left), tuple(left))
 
 
-def _read(path: Path, documents: Sequence[Document]) -> tuple[list[dict[str, Any]], list[Query]]:
-    """Return the objects of the lines, and the queries that they are."""
+def _read(path: Path, documents: Sequence[Document]) -> list[dict[str, Any]]:
+    """Return the objects of the lines, each of which is a query."""
     location = Location(path.name, [])
     sources = Sources(documents)
     entries: list[dict[str, Any]] = []
-    queries: dict[str, Query] = {}
+    ids: set[str] = set()
     for here, line in decode_lines(read_bytes(path, location) or b"", location):
         entry = parse_object(line, here)
         if entry is not None:
             query = read_query(entry, here, sources)
-            if query.id and query.id in queries:
+            if query.id and query.id in ids:
                 (here / "id").fault(f"the id {quoted(query.id)} again", "a unique id")
-            queries[query.id] = query
+            ids.add(query.id)
             entries.append(entry)
     if not entries and not location.faults:
         location.fault("no queries", "one JSON object on each line")
     if location.faults:
         raise DatasetError(str(path), location.faults, NOTHING_WRITTEN)
-    return entries, list(queries.values())
+    return entries
 
 
 def _literals(line: int, entry: dict[str, Any]) -> Iterator[_Literal]:
@@ -181,34 +179,6 @@ def _replace(literal: _Literal, at: Occurrences, quotes: Quotes, to: Form) -> st
         new |= {name: value[name] for name in ("grade", "annotator") if name in value}
     literal.holder[literal.index] = new
     return None
-
-
-def _check(path: Path, entries: list[dict[str, Any]], before: list[Query], documents: Sequence[Document]) -> None:
-    """Raise when the new lines are not the old queries, but for where literal texts are.
-
-    Raises:
-        DatasetError: a query would be read back as another.
-    """
-    location = Location(path.name, [])
-    sources = Sources(documents)
-    for number, (entry, query) in enumerate(zip(entries, before, strict=True)):
-        here = location.at_line(number + 1)
-        read = read_query(entry, here, sources)
-        if not location.faults and _shape(read) != _shape(query):
-            here.fault("a query that would be read back as another", "the same but for its literal texts")
-    if location.faults:
-        raise DatasetError(str(path), location.faults, NOTHING_WRITTEN)
-
-
-def _shape(query: Query) -> tuple[object, ...]:
-    """Return everything of a query but the text and locations of its passages."""
-    facts = [[_rest(passage) for passage in fact.passages] for fact in query.facts]
-    irrelevant = [_rest(passage) for passage in query.judged_irrelevant]
-    return query.id, query.text, query.tags, query.answerable, query.annotator, facts, irrelevant
-
-
-def _rest(passage: Passage) -> tuple[object, ...]:
-    return passage.grade, passage.chunk_id, passage.annotator
 
 
 class Quotes:

@@ -108,7 +108,7 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as temporary:
+        with staging_folder(path) as temporary:
             written = temporary / "written"
             with written.open("w", encoding="utf-8", newline="\n") as file:
                 yield file
@@ -151,7 +151,7 @@ def _move(written: Path, path: Path, *, overwrite: bool) -> None:
 
 
 @contextmanager
-def beside(target: Path) -> Iterator[Path]:
+def staging_folder(target: Path) -> Iterator[Path]:
     """Give a folder to write in, next to a file or folder that is to be replaced; it is gone when the block ends.
 
     What processes that were killed left there is removed first.
@@ -179,13 +179,13 @@ def beside(target: Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
+def move_folder(written: Path, target: Path, *, overwrite: bool) -> None:
     """Move a folder to its place; whatever is there comes back when that fails.
 
-    A process can be killed in between; then `beside` puts back what was there.
+    A process can be killed in between; then `staging_folder` puts back what was there.
 
     Args:
-        written: the whole folder, in one of `beside`.
+        written: the whole folder, in one of `staging_folder`.
         target: its location.
         overwrite: whether what is there may be replaced; an empty folder always may.
 

@@ -23,7 +23,7 @@ from raglift.base.validation import Keys, Location, path_text, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from io import BufferedReader
     from typing import IO, NoReturn
 
@@ -374,10 +374,6 @@ class InvalidYaml(Exception):
         self.fault = fault
 
 
-class _TooMuch(Exception):
-    """The values are too many, or lie too deep."""
-
-
 @dataclass
 class YamlFields:
     """The fields of a YAML file: its faults, and the line of each value."""
@@ -390,8 +386,8 @@ class YamlFields:
     """Each with its line."""
     lines: dict[Keys, int] = field(default_factory=dict)
     """Where each value's key, or a list's item, begins."""
-    lines_said: dict[str, int] = field(default_factory=dict)
-    """The line of each location that was given out."""
+    located: dict[str, int] = field(default_factory=dict)
+    """The line of each location that `locate` returned."""
     values: int = 0
     """How many were read; an alias counts with all that it stands for."""
 
@@ -401,15 +397,23 @@ class YamlFields:
         Raises:
             InvalidYaml: there is no such file, it is not one YAML document in UTF-8, or it has no fields, or too many.
         """
-        return self._top(self._root(file))
+        root = self._root(file)
+        if not isinstance(root, yaml.MappingNode):
+            raise self._unusable("no fields", self.wanted, _line_of(root))
+        return self._mapping(root, ())
 
     def locate(self, keys: Keys) -> str:
         """Return where a value is; for one that is missing, where it should be."""
         known = next((keys[:length] for length in range(len(keys), 0, -1) if keys[:length] in self.lines), ())
         line = self.lines.get(known)
         where = f"{self.name}: {path_text(keys)}" if line is None else f"{self.name}:{line}: {path_text(keys)}"
-        self.lines_said[where] = line or 0
+        self.located[where] = line or 0
         return where
+
+    def with_faults(self, others: Iterable[Fault]) -> list[Fault]:
+        """Return its faults and others, whose places are from `locate`, by line."""
+        every = [*self.faults, *((self.located.get(fault.where, 0), fault) for fault in others)]
+        return [fault for _, fault in sorted(every, key=lambda each: each[0])]
 
     def _root(self, file: Path) -> yaml.Node:
         """Return the document of a file, its aliases not expanded."""
@@ -435,17 +439,6 @@ class YamlFields:
             raise self._unusable("an empty file", self.wanted)
         return root
 
-    def _top(self, root: yaml.Node) -> dict[str, Any]:
-        """Return the fields of the document."""
-        line = root.start_mark.line + 1
-        if not isinstance(root, yaml.MappingNode):
-            raise self._unusable("no fields", self.wanted, line)
-        try:
-            fields: dict[str, Any] = self._value(root, ())
-        except _TooMuch as error:
-            raise self._unusable(str(error), f"at most {_MOST_VALUES:,} values, {_DEEPEST} deep") from None
-        return fields
-
     def _unusable(self, found: str, expected: str, line: int | None = None) -> InvalidYaml:
         """Return the error of a file of which nothing can be read."""
         where = self.name if line is None else f"{self.name}:{line}"
@@ -453,12 +446,12 @@ class YamlFields:
 
     def _value(self, node: yaml.Node, keys: Keys) -> Any:
         self.values += 1
-        if self.values > _MOST_VALUES:
-            raise _TooMuch("more values, aliases counted with all that they stand for")
-        if len(keys) > _DEEPEST:
-            raise _TooMuch("values that lie deeper")
+        if self.values > _MOST_VALUES or len(keys) > _DEEPEST:
+            is_deep = len(keys) > _DEEPEST
+            found = "values that lie deeper" if is_deep else "more values, aliases counted with all that they stand for"
+            raise self._unusable(found, f"at most {_MOST_VALUES:,} values, {_DEEPEST} deep")
         if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
-            self._fault(node.start_mark.line + 1, keys, f"the tag {quoted(node.tag)}", "a plain list or mapping")
+            self._fault(node, keys, f"the tag {quoted(node.tag)}", "a plain list or mapping")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, keys)
         if isinstance(node, yaml.SequenceNode):
@@ -466,43 +459,38 @@ class YamlFields:
         return self._scalar(node, keys)
 
     def _item(self, node: yaml.Node, keys: Keys) -> Any:
-        self.lines[keys] = node.start_mark.line + 1
+        self.lines[keys] = _line_of(node)
         return self._value(node, keys)
 
     def _mapping(self, node: yaml.MappingNode, keys: Keys) -> dict[str, Any]:
         read: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-            if key_node.tag != "tag:yaml.org,2002:str" or key is None:
-                shown = "a list or a mapping" if key is None else quoted(key)
-                self._fault(
-                    line, keys, f"{shown} for a field's name", "a text, in quotation marks if it looks otherwise"
-                )
-            elif encodable(key) != key:
-                self._fault(line, keys, f"{quoted(key)} for a field's name, which has half a character", "Unicode text")
+            if key_node.tag != "tag:yaml.org,2002:str" or key is None or encodable(key) != key:
+                found = "a list or a mapping" if key is None else quoted(key)
+                expected = "a text, in quotation marks if it looks otherwise"
+                self._fault(key_node, keys, f"{found} for a field's name", expected)
             elif key in read:
                 first = self.lines[(*keys, key)]
-                self._fault(line, (*keys, key), f"{quoted(key)} again, after line {first}", "each field once")
+                self._fault(key_node, (*keys, key), f"{quoted(key)} again, after line {first}", "each field once")
             else:
-                self.lines[(*keys, key)] = line
+                self.lines[(*keys, key)] = _line_of(key_node)
                 read[key] = self._value(value_node, (*keys, key))
         return read
 
     def _scalar(self, node: yaml.Node, keys: Keys) -> Any:
-        loader = yaml.SafeLoader("")
         try:
-            return loader.construct_object(node)
+            return yaml.constructor.SafeConstructor().construct_object(node)
         except (yaml.YAMLError, ValueError, AttributeError) as error:  # PyYAML's own, of dates that are none
             reason = getattr(error, "problem", None) or str(error)
-            self._fault(
-                node.start_mark.line + 1, keys, f"{quoted(node.value)}, which cannot be read: {reason}", "a plain value"
-            )
+            self._fault(node, keys, f"{quoted(node.value)}, which cannot be read: {reason}", "a plain value")
             return node.value
-        finally:
-            loader.dispose()
 
-    def _fault(self, line: int, keys: Keys, found: str, expected: str) -> None:
-        path = path_text(keys)
+    def _fault(self, node: yaml.Node, keys: Keys, found: str, expected: str) -> None:
+        line, path = _line_of(node), path_text(keys)
         where = f"{self.name}:{line}: {path}" if path else f"{self.name}:{line}"
         self.faults.append((line, Fault(where, found, expected)))
+
+
+def _line_of(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1

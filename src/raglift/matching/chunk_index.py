@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.prefixes import Patterns, find_occurrences, members_of
+from raglift.base.occurrences import Patterns, find_occurrences, members_of
 from raglift.base.progress import track
 from raglift.base.words import beginning_of, is_as_long_as
 from raglift.matching.overlap import SHORTEST_OVERLAP

@@ -12,7 +12,7 @@ import numpy as np
 
 from raglift.base.display import excerpt
 from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.prefixes import Occurrences, Patterns
+from raglift.base.occurrences import Occurrences, Patterns
 from raglift.base.words import words_of
 from raglift.records.documents import Document
 

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from raglift.base.normalization import normalize
-from raglift.base.prefixes import Patterns
+from raglift.base.occurrences import Patterns
 from raglift.base.words import is_as_long_as
 from raglift.matching.chunk_index import is_at
 from raglift.matching.overlap import SHORTEST_OVERLAP

@@ -12,7 +12,7 @@ import numpy as np
 
 from raglift.base.limits import is_folder, is_there, is_valid_path, resolved, user_path
 from raglift.base.plain_values import plain
-from raglift.base.replacing import beside, put_folder, unwritable
+from raglift.base.replacing import move_folder, staging_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
 from raglift.records.checking import defaults_of
@@ -59,12 +59,12 @@ def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwri
         check_free(target, overwrite=overwrite)
         place = resolved(target)  # where a link leads to
         place.parent.mkdir(parents=True, exist_ok=True)
-        with beside(place) as temporary:
+        with staging_folder(place) as temporary:
             written = temporary / "run"
             written.mkdir()
             _write(evaluation, written)
             check_free(target, overwrite=overwrite)  # whoever came meanwhile was first
-            put_folder(written, place, overwrite=overwrite)
+            move_folder(written, place, overwrite=overwrite)
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target

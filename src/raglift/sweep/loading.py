@@ -37,8 +37,8 @@ def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sw
     try:
         values = checked(Sweep, given, defaults, reading.locate, folder=resolved(file).parent)
     except SweepError as error:
-        reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
+        raise SweepError(str(path), reading.with_faults(error.faults)) from None
     if reading.faults:
-        raise SweepError(str(path), [fault for _, fault in sorted(reading.faults, key=lambda each: each[0])])
+        raise SweepError(str(path), reading.with_faults(()))
     named = given.get("primary") is not None
     return Sweep(**values if named else {**values, "primary": None})

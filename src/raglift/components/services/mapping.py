@@ -377,13 +377,12 @@ def load_mapping(path: str | os.PathLike[str]) -> ServiceMapping:
         fields = reading.read(file)
     except InvalidYaml as error:
         raise MappingError(str(path), [error.fault]) from None
-    mapping: ServiceMapping | None = None
     try:
         mapping = _validated(fields, str(path), reading.locate)
     except MappingError as error:
-        reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
-    if reading.faults or mapping is None:
-        raise MappingError(str(path), [fault for _, fault in sorted(reading.faults, key=lambda each: each[0])])
+        raise MappingError(str(path), reading.with_faults(error.faults)) from None
+    if reading.faults:
+        raise MappingError(str(path), reading.with_faults(()))
     return mapping
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import httpx
 from tenacity import Retrying
 
-from raglift.base.replacing import beside
+from raglift.base.replacing import staging_folder
 from raglift.base.retrying import RetryPolicy, is_transient
 from raglift.base.strict_files import check_encoding, decode_document
 from raglift.base.validation import Location
@@ -218,7 +218,7 @@ def _put(data: bytes, target: Path) -> None:
     """Write a file whole or not at all."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with beside(target) as temporary:
+        with staging_folder(target) as temporary:
             written = temporary / "written"
             with written.open("wb") as file:
                 file.write(data)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from raglift.base.limits import is_folder, is_link, is_there, user_path
-from raglift.base.replacing import NOTHING_WRITTEN, beside
+from raglift.base.replacing import NOTHING_WRITTEN, staging_folder
 from raglift.base.strict_files import survives_json
 from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.formats import beir, own
@@ -73,7 +73,7 @@ def write_dataset(
         raise DatasetError(f"{path} (as {format})", faults, NOTHING_WRITTEN)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as temporary:
+        with staging_folder(path) as temporary:
             made = temporary / "written"
             made.mkdir()
             (own.write_own if format == "jsonl" else beir.write_beir)(written, made)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from raglift.base.display import printable, shorten
 from raglift.base.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
-from raglift.base.replacing import beside, write_to_stream
+from raglift.base.replacing import staging_folder, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
@@ -189,7 +189,7 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
     content = render(document).encode()
     place = resolved(target)
     try:
-        with beside(place) as temporary:
+        with staging_folder(place) as temporary:
             written = temporary / "written"
             written.write_bytes(content)
             written.replace(place)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import lines_text
 from raglift.base.limits import is_file, is_folder, is_link, is_there, user_path
-from raglift.base.replacing import NOTHING_WRITTEN, beside, is_of_saved_run, put_folder
+from raglift.base.replacing import NOTHING_WRITTEN, is_of_saved_run, move_folder, staging_folder
 from raglift.base.validation import Location, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.storage.rankings.export_labels import UNFOUND, labels_of
@@ -152,12 +152,12 @@ def replacing_folder(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     check_free(folder, overwrite=overwrite)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with beside(folder) as temporary:
+        with staging_folder(folder) as temporary:
             written = temporary / "written"
             written.mkdir()
             yield written
             check_free(folder, overwrite=overwrite)  # whoever came meanwhile was first
-            put_folder(written, folder, overwrite=overwrite)
+            move_folder(written, folder, overwrite=overwrite)
     except OSError as error:
         fault = Fault(str(folder), f"a place that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(folder), [fault], NOTHING_WRITTEN) from error
@@ -300,7 +300,7 @@ def _new_file(path: Path, faults: list[Fault], *, overwrite: bool) -> Iterator[P
         raise DatasetError(str(path), faults, NOTHING_WRITTEN)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as temporary:
+        with staging_folder(path) as temporary:
             written = temporary / f"written{path.suffix}"
             yield written
             written.replace(path)

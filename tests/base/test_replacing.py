@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from raglift.base import replacing
-from raglift.base.replacing import beside, put_folder, replacing_file
+from raglift.base.replacing import move_folder, replacing_file, staging_folder
 
 
 def entries(folder: Path) -> list[str]:
@@ -25,8 +25,8 @@ def folder_with(path: Path, text: str) -> Path:
 
 
 def replace_folder(target: Path, text: str) -> None:
-    with beside(target) as temporary:
-        put_folder(folder_with(temporary / "written", text), target, overwrite=True)
+    with staging_folder(target) as temporary:
+        move_folder(folder_with(temporary / "written", text), target, overwrite=True)
 
 
 def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
 
 def test_a_block_that_fails_changes_nothing(tmp_path: Path) -> None:
     replace_folder(tmp_path / "run", "first")
-    with pytest.raises(FileExistsError), beside(tmp_path / "run") as temporary:
+    with pytest.raises(FileExistsError), staging_folder(tmp_path / "run") as temporary:
         folder_with(folder_with(temporary / "written", "second"), "again")
     assert entries(tmp_path) == ["run"]
     assert (tmp_path / "run/text").read_text(encoding="utf-8") == "first"
@@ -56,11 +56,11 @@ def replace(self, place):
         os.kill(os.getpid(), signal.SIGKILL)
     return found
 Path.replace = replace
-with replacing.beside(target) as temporary:
+with replacing.staging_folder(target) as temporary:
     (temporary / "written").mkdir()
     if moment == "writing":
         os.kill(os.getpid(), signal.SIGKILL)
-    replacing.put_folder(temporary / "written", target, overwrite=True)
+    replacing.move_folder(temporary / "written", target, overwrite=True)
 """
 
 
@@ -73,7 +73,7 @@ def test_what_a_killed_process_left_is_cleared_up_by_the_next(tmp_path: Path, mo
     assert killed.returncode == -signal.SIGKILL
     assert target.exists() == (moment == "writing")
     assert len(entries(tmp_path)) == 1 + target.exists()
-    with beside(target):  # which writes nothing
+    with staging_folder(target):  # which writes nothing
         assert (target / "text").read_text(encoding="utf-8") == "first"
     assert entries(tmp_path) == ["run"]
 
@@ -81,7 +81,7 @@ def test_what_a_killed_process_left_is_cleared_up_by_the_next(tmp_path: Path, mo
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is cleared up there")
 def test_what_a_living_process_writes_and_what_is_not_raglifts_stays(tmp_path: Path) -> None:
     theirs = folder_with(tmp_path / ".run.settings", "mine")
-    with beside(tmp_path / "run") as first, beside(tmp_path / "run") as second:
+    with staging_folder(tmp_path / "run") as first, staging_folder(tmp_path / "run") as second:
         assert first != second
         assert first.is_dir()
         assert (theirs / "text").read_text(encoding="utf-8") == "mine"
@@ -99,7 +99,7 @@ def test_an_empty_folder_of_a_process_killed_at_its_first_step_is_removed(tmp_pa
 
 def test_long_names_that_begin_alike_are_distinguished(tmp_path: Path) -> None:
     one, other = (tmp_path / ("n" * 200 + end) for end in "ab")
-    with beside(one) as temporary, beside(other) as beside_other:
+    with staging_folder(one) as temporary, staging_folder(other) as beside_other:
         assert temporary.name.rpartition(".")[0] != beside_other.name.rpartition(".")[0]
         assert max(len(os.fsencode(each.name)) for each in (temporary, beside_other)) < 60
 
@@ -111,7 +111,7 @@ def test_where_there_are_no_locks_files_are_written_all_the_same(
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr(replacing, "_lock", no_locks)
-    with beside(tmp_path / "run"):  # another process is at work there
+    with staging_folder(tmp_path / "run"):  # another process is at work there
         replace_folder(tmp_path / "run", "text")
         assert len(entries(tmp_path)) == 2
     assert entries(tmp_path) == ["run"]
