@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base import prefixes as occurrences
+from raglift.base import occurrences
 from raglift.base.occurrences import Patterns, find_occurrences
 
 ALPHABET = "ab \U0001f600\ud800"
