@@ -23,7 +23,7 @@ from raglift.report.format import (
     seconds_text,
     signed,
 )
-from raglift.report.sentences import next_step
+from raglift.report.sentences import next_step, short_name
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.margins import NON_INFERIORITY_METHOD
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Table
 
 
-_MOST_WORDS = 11
+_MOST_WORDS = 6
 """As many words of a name are in the sentence, so that it has at most 30 in all; …"""
-_FEWER_WORDS = 7
+_FEWER_WORDS = 4
 """… and as many of each of two names."""
 _METHOD = f"Method: {NON_INFERIORITY_METHOD}; p-values of being the best by {BEST_METHOD}."
 _SHOWN = 8
@@ -53,7 +53,7 @@ def recommendation_sentence(found: Recommendation) -> str:
     if check is not None and found.is_contradicted:
         return contradiction(check, found.primary)
     name, mean, best = (
-        _short(found.choice),
+        short_name(found.choice, _MOST_WORDS),
         *(f"{found.of(one).mean:.{decimals}f}" for one in (found.choice, found.best)),
     )
     checked = "" if check is None else f"; held-out check: {check.verdict}"
@@ -74,15 +74,10 @@ def contradiction(check: HeldOutCheck, metric: Metric) -> str:
     """Return that nothing is recommended, as held-out queries contradict the choice."""
     decimals = decimals_of(metric)
     return (
-        f"No recommendation yet: {_short(check.system, _FEWER_WORDS)} is contradicted by held-out queries "
-        f"({check.mean:.{decimals}f}; {_short(check.other, _FEWER_WORDS)} {check.other_mean:.{decimals}f}, "
+        f"No recommendation yet: {short_name(check.system, _FEWER_WORDS)} is contradicted by held-out queries "
+        f"({check.mean:.{decimals}f}; {short_name(check.other, _FEWER_WORDS)} {check.other_mean:.{decimals}f}, "
         f"{p_equation(check.difference.p)})."
     )
-
-
-def _short(name: str, most: int = _MOST_WORDS) -> str:
-    words = name.split()
-    return name if len(words) <= most else " ".join(words[:most]) + "…"
 
 
 def recommendation_section(found: Recommendation) -> Section:
@@ -132,7 +127,7 @@ def budget_sentence(found: Recommendation) -> str:
     most = found.most_at_budget
     if most is None or (most_share := percent_text(most.mean, 0)) == share:
         return f"{said}."
-    return f"{said}; {_short(most.system)} finds most there, {most_share}."
+    return f"{said}; {short_name(most.system, _MOST_WORDS)} finds most there, {most_share}."
 
 
 def truncation_sentence(found: Recommendation) -> str:

@@ -265,44 +265,46 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     if len(comparison.others) == 1:
         return _pair_sentence(told[0], comparison)
     best = best_of(comparison)
-    row, systems = comparison.row(best), len(comparison.names)
-    decides = comparison.deciding(best)
+    row, decides = comparison.row(best), comparison.deciding(best)
+    searches, short = _all_search(comparison), short_name(best)
+    of = f"of {len(comparison.names):,} {'agents' if searches else 'systems'}"
+    mean = f"{_mean(row)}{_recall_at_budget(comparison, best)}"
     if best == comparison.baseline:
+        first = f"The baseline, {short}, has the highest {name} {of}, {mean}"
+        if searches:
+            first = f"{short}, the baseline, searches best {of}: {name} {mean}"
         worse = sum(one.verdict == "worse" for one in told)
-        others = f"{worse:,} of the others {'is' if worse == 1 else 'are'} significantly worse"
         unknown = sum(one.verdict == NOT_COMPARABLE for one in told)
-        none = f"{unknown:,} cannot be compared by size" if unknown else "no difference to another is significant"
-        others = others if worse else none
-        if _all_search(comparison):
-            first = f"{short_name(best)}, the baseline, searches best of {systems:,} agents: {name} {_mean(row)}"
-            return f"{first}; {others}{_caution(comparison, best)}."
-        first = f"The baseline, {short_name(best)}, has the highest {name} of {systems:,} systems, {_mean(row)}"
-        return f"{first}{_recall_at_budget(comparison, best)}; {others}{_caution(comparison, best)}."
+        others = "no difference to another is significant"
+        if worse:
+            others = f"{worse:,} of the others {'is' if worse == 1 else 'are'} significantly worse"
+        elif unknown:
+            others = f"{unknown:,} cannot be compared by size"
+        return f"{first}; {others}{_caution(comparison, best)}."
+    first = f"{short} searches best {of}: {name} {mean}" if searches else f"{short} has the highest {name} {of}, {mean}"
+    return f"{first}, {_against_baseline(comparison, row, decides)}{_caution(comparison, best)}."
+
+
+def _against_baseline(comparison: ComparisonRecord, row: ComparisonRow, decides: ComparisonRow) -> str:
+    """Return what the best system is worth beside the baseline."""
     value = f"{decides.baseline_mean:.{decimals_of(decides.metric)}f}"
-    if _all_search(comparison):
-        other = short_name(comparison.baseline)
-        above = f"above the {value} of {other}"
-        clearly = {
-            "better": f"significantly {above}",
-            NOT_SIGNIFICANT: f"but that may be chance: {other} has {value}",
-        }.get(str(row.verdict), f"but it is unclear whether that is {above}")
-        first = f"{short_name(best)} searches best of {systems:,} agents: {name} {_mean(row)}"
-        return f"{first}, {clearly}{_caution(comparison, best)}."
-    against = {
-        "better": f"significantly above the baseline's {value}",
-        NOT_SIGNIFICANT: f"but that may be chance: the baseline has {value}",
-        TOO_SKEWED: f"but it is unclear whether that is above the baseline's {value}",
-        NOT_COMPARABLE: "but that cannot be compared by size with the baseline, as prompts are not full",
-    }.get(str(decides.verdict), "but cannot be compared with the baseline")
     if decides.metric != row.metric:  # it has the chunks of the baseline
         worth = {
             "better": "significantly better",
             "worse": "significantly worse",
             NOT_SIGNIFICANT: "which may be chance",
         }.get(str(decides.verdict), "which is unclear")
-        against = f"and {mean_title(decides.metric)} {_mean(decides)} against the baseline's {value}, {worth}"
-    first = f"{short_name(best)} has the highest {name} of {systems:,} systems, {_mean(row)}"
-    return f"{first}{_recall_at_budget(comparison, best)}, {against}{_caution(comparison, best)}."
+        return f"and {mean_title(decides.metric)} {_mean(decides)} against the baseline's {value}, {worth}"
+    other, above = "the baseline", f"above the baseline's {value}"
+    if _all_search(comparison):
+        other = short_name(comparison.baseline)
+        above = f"above the {value} of {other}"
+    return {
+        "better": f"significantly {above}",
+        NOT_SIGNIFICANT: f"but that may be chance: {other} has {value}",
+        TOO_SKEWED: f"but it is unclear whether that is {above}",
+        NOT_COMPARABLE: "but that cannot be compared by size with the baseline, as prompts are not full",
+    }.get(str(decides.verdict), "but cannot be compared with the baseline")
 
 
 def _recall_at_budget(comparison: ComparisonRecord, name: str, other: str | None = None) -> str:
@@ -348,54 +350,40 @@ def as_deployed(comparison: ComparisonRecord, name: str) -> str:
 
 
 def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
-    """Return which of two systems is better."""
+    """Return which of two systems is better, or which of two agents searches better."""
     name, decimals = mean_title(comparison.primary), decimals_of(row.metric)
     new, old = short_name(row.system), short_name(comparison.baseline)
-    means = f"{name} {_mean(row)} against {row.baseline_mean:.{decimals}f}"
-    on, better = f"on {counted(row.n, 'query')}", row.system if row.verdict == "better" else comparison.baseline
-    if _all_search(comparison):
-        return _agents_sentence(row, comparison, means)
+    on, searches = f"on {counted(row.n, 'query')}", _all_search(comparison)
     if row.difference is not None and not row.difference.wins and not row.difference.losses:
+        if searches:
+            return f"{new} and {old} search equally well: {name} is {_mean(row)} of both, {on}."
         return f"{new} and {old} have the same {name}, {_mean(row)}, {on}: none differs."
     if row.verdict == NOT_COMPARABLE:
         return _not_comparable_sentence(row, comparison)
-    if row.verdict == NOT_SIGNIFICANT:
-        caution = _caution(comparison, better) if _failed_whole(comparison) else ""
-        means = f"{means}{_recall_at_budget(comparison, row.system, comparison.baseline)}"
-        return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
+    better, worse = row.system, comparison.baseline
+    means = f"{name} {_mean(row)} against {row.baseline_mean:.{decimals}f}"
+    if row.verdict != "better":
+        better, worse = worse, better
     caution = _caution(comparison, better)
+    if row.verdict == NOT_SIGNIFICANT:
+        if searches:
+            return f"Neither {new} nor {old} clearly searches better: {means}, which may be chance {on}{caution}."
+        means = f"{means}{_recall_at_budget(comparison, row.system, comparison.baseline)}"
+        caution = caution if _failed_whole(comparison) else ""
+        return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
     if row.verdict == TOO_SKEWED:
-        return f"It is unclear whether {new} differs from {old}: {means} is {TOO_SKEWED}{caution}."
+        unclear = f"{new} or {old} searches better" if searches else f"{new} differs from {old}"
+        return f"It is unclear whether {unclear}: {means} is {TOO_SKEWED}{caution}."
     if row.verdict == "worse":
-        new, old, means = old, new, f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
-        worse = row.system
-    else:
-        worse = comparison.baseline
+        means = f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
     means = f"{means}{_recall_at_budget(comparison, better, worse)}"
-    return f"{new} is better than {old}: {means}, statistically significant {on}{caution}."
+    how = "searches better than" if searches else "is better than"
+    return f"{short_name(better)} {how} {short_name(worse)}: {means}, statistically significant {on}{caution}."
 
 
 def _all_search(comparison: ComparisonRecord) -> bool:
     """Whether all systems are agents that search several times, and what decides is a measure of their searches."""
     return comparison.primary.name in _OF_SEARCHES and all(one.run.has_sessions for one in comparison.evaluations)
-
-
-def _agents_sentence(row: ComparisonRow, comparison: ComparisonRecord, means: str) -> str:
-    """Return which of two agents searches better."""
-    new, old = short_name(row.system), short_name(comparison.baseline)
-    on, better = f"on {counted(row.n, 'query')}", row.system if row.verdict == "better" else comparison.baseline
-    caution = _caution(comparison, better)
-    if row.difference is not None and not row.difference.wins and not row.difference.losses:
-        return f"{new} and {old} search equally well: {mean_title(comparison.primary)} is {_mean(row)} of both, {on}."
-    if row.verdict == NOT_SIGNIFICANT:
-        return f"Neither {new} nor {old} clearly searches better: {means}, which may be chance {on}{caution}."
-    if row.verdict == TOO_SKEWED:
-        return f"It is unclear whether {new} or {old} searches better: {means} is {TOO_SKEWED}{caution}."
-    if row.verdict == "worse":
-        new, old = old, new
-        name = mean_title(comparison.primary)
-        means = f"{name} {row.baseline_mean:.{decimals_of(row.metric)}f} against {_mean(row)}"
-    return f"{new} searches better than {old}: {means}, statistically significant {on}{caution}."
 
 
 def _caution(comparison: ComparisonRecord, best: str) -> str:

@@ -326,10 +326,6 @@ class Definitions:
             end = found.end()
         return [segment for segment in (*segments, Segment(text[end:], "")) if segment.text]
 
-    def define(self, name: str, text: str) -> str:
-        """Return the id of a definition."""
-        return self._define(name, text)
-
     def use(self, names: Iterable[str]) -> None:
         """Make sure that metrics which the page's scripts name are defined."""
         for name in names:

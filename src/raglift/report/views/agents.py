@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import share_cell
@@ -15,8 +14,6 @@ from raglift.report.views import figures
 from raglift.report.views.sessions import IN_ORDER, measure_text, outcome_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.agents import Agents
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
@@ -50,12 +47,11 @@ def agents_sections(found: Agents, baseline: str) -> tuple[Section, ...]:
     """
     said = tuple(runs_sentence(name, baseline, parts) for name, parts in found.differences.items())
     charts = figures.session_figures(found.analyses, baseline)
-    variances = tuple(table for table in (_components(found), _differences(found)) if table.rows)
     sections = [
         Section("How the agents searched", said[:2], (agents_table(found),)),
         Section("Where each fact was lost", tables=(_losses(found),)),
         Section("Recall as the agents search", figures=charts, detail=Detail.DETAILS) if charts else None,
-        Section("Variance from run to run", said, variances, detail=Detail.DETAILS) if variances else None,
+        Section("Variance from run to run", said, detail=Detail.DETAILS) if said else None,
     ]
     return tuple(section for section in sections if section is not None)
 
@@ -149,8 +145,9 @@ def runs_sentence(system: str, baseline: str, parts: DifferenceComponents) -> st
     whose = f"{system} against {baseline}" if baseline else system
     if not parts.within_queries:
         return f"{whose}: all runs of a query have the same value, so only more queries would make the figures surer."
-    share, errors = percent_text(parts.share_within, 0), map(number_text, _errors(parts))
-    now, with_runs, with_queries = errors
+    share, now = percent_text(parts.share_within, 0), number_text(parts.standard_error())
+    with_runs = number_text(parts.standard_error(runs=2))
+    with_queries = number_text(parts.standard_error(queries=2 * parts.queries))
     helps = (
         "more queries would help, and more runs hardly"
         if parts.share_within <= _HARDLY
@@ -160,52 +157,3 @@ def runs_sentence(system: str, baseline: str, parts: DifferenceComponents) -> st
         f"{whose}: {share} of the variance of a query's difference is from run to run, so {helps}. The standard error "
         f"is {now}; with twice the runs it would be {with_runs}, with twice the queries {with_queries}."
     )
-
-
-def _errors(parts: DifferenceComponents) -> tuple[float, float, float]:
-    """Return the standard error of a difference now, with twice the runs, and with twice the queries."""
-    return parts.standard_error(), parts.standard_error(runs=2), parts.standard_error(queries=2 * parts.queries)
-
-
-def _components(found: Agents) -> Table:
-    rows = tuple(
-        row_of(
-            (
-                name,
-                f"{parts.runs / parts.queries:.1f}".removesuffix(".0"),
-                number_text(parts.between_queries, 4),
-                number_text(parts.within_queries, 4),
-                percent_text(parts.share_within, 0),
-                number_text(parts.standard_error(), 4),
-            )
-        )
-        for name, parts in found.components.items()
-    )
-    columns = (
-        "agent",
-        "runs of a query",
-        "between queries",
-        "from run to run",
-        "share from run to run",
-        "standard error",
-    )
-    return Table(f"Variance of {mean_title(found.primary)} of a single run", columns, rows)
-
-
-def _differences(found: Agents) -> Table:
-    rows = tuple(row_of((name, *_difference_cells(parts))) for name, parts in found.differences.items())
-    columns = (
-        "system",
-        "share from run to run",
-        "standard error",
-        "twice the runs",
-        "any number of runs",
-        "twice the queries",
-    )
-    return Table(f"Standard error of the difference in {mean_title(found.primary)}", columns, rows)
-
-
-def _difference_cells(parts: DifferenceComponents) -> Iterator[str]:
-    now, with_runs, with_queries = (number_text(error, 4) for error in _errors(parts))
-    yield percent_text(parts.share_within, 0)
-    yield from (now, with_runs, number_text(parts.standard_error(runs=math.inf), 4), with_queries)

@@ -18,6 +18,7 @@ from raglift.report.format import (
     interval_in_words,
     level,
     number_text,
+    outcome_text,
     p_equation,
     percent_text,
     verdict_emphasis,
@@ -168,24 +169,12 @@ def shares_of(losses: FailureAnalysis) -> tuple[Share, ...]:
     """Return what became of the facts, those that are found first; nothing if there are none."""
     if not losses.facts:
         return ()
-    drops = sum(one.outcome == "dropped" and one.facts > 0 for one in losses.losses)
-    words = {
-        "failed": "query failed",
-        "found": "found",
-        "below_k": f"ranked too low (below {losses.k})",
-        "not_retrieved": "not retrieved",
-        "not_attainable": "lost in chunking",
-        "missed": "not retrieved, or lost in chunking",
-    }
-    order = OUTCOMES
+    words = {"found": "found", "missed": "not retrieved, or lost in chunking"}
+    if [one.stage for one in losses.losses if one.outcome == "dropped" and one.facts] == ["rerank"]:
+        words["dropped"] = "dropped by the reranker"
     found = [
-        Share(
-            words.get(one.outcome)
-            or ("dropped by the reranker" if drops == 1 and one.stage == "rerank" else f"dropped by {one.stage}"),
-            one.facts,
-            one.outcome,
-        )
+        Share(words.get(one.outcome) or outcome_text(one, losses.k), one.facts, one.outcome)
         for one in losses.losses
         if one.facts
     ]
-    return tuple(sorted(found, key=lambda share: order.index(share.outcome)))
+    return tuple(sorted(found, key=lambda share: OUTCOMES.index(share.outcome)))
