@@ -147,9 +147,9 @@ def _table(effects: FactorEffects) -> Table:
     left: list[str] = []
     for factor in effects.factors:
         sections.append(len(rows))
-        kept = sorted(factor.shown, key=lambda one: -one.mean)[:_MOST_LEVELS]
-        rows += [one for one in factor.shown if one in kept]
-        if len(factor.shown) > len(kept):
+        shown = sorted(factor.shown, key=lambda one: -one.mean)[:_MOST_LEVELS]
+        rows += [one for one in factor.shown if one in shown]
+        if len(factor.shown) > len(shown):
             left.append(f"{factor.factor}: the {_MOST_LEVELS} best of {len(factor.shown)} levels")
     caption = f"{mean_title(effects.primary)} by part: each level minus the best, or minus none"
     table = table_from(_columns(effects), rows, "; ".join([caption, *left]), confidence=level(effects.method))
@@ -185,8 +185,8 @@ def _open(effects: FactorEffects) -> Iterator[str]:
     """Yield which levels cannot be told from the best, and why some differences decide nothing."""
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
-        told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
-        yield f"Which level is best remains open: {told}."
+        candidates = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
+        yield f"Which level is best remains open: {candidates}."
     if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
             f"{TOO_SKEWED}: at most one query differs by much against the mean; more such queries, too rare to be "
@@ -196,8 +196,8 @@ def _open(effects: FactorEffects) -> Iterator[str]:
 
 def _added(found: FactorEffect, decimals: int) -> str:
     """Return what a part adds that can be left out."""
-    told = [f"{one.level} {_effect_of(one, decimals)}" for one in found.shown]
-    return f"the {found.factor} {', '.join(told[:_MOST_NAMED])}" + _and_more(told)
+    additions = [f"{one.level} {_effect_of(one, decimals)}" for one in found.shown]
+    return f"the {found.factor} {', '.join(additions[:_MOST_NAMED])}" + _and_more(additions)
 
 
 def _effect_of(one: LevelDifference, decimals: int) -> str:

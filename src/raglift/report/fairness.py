@@ -24,15 +24,15 @@ def fairness_sentences(comparison: ComparisonRecord) -> list[str]:
     found, systems = comparison.fairness, dict(zip(comparison.names, comparison.evaluations, strict=True))
     if found is None:
         return index_sentences(systems, comparison.primary.k)
-    told = [reading_sentence(found), *_not_comparable(comparison, found)]
+    sentences = [reading_sentence(found), *_not_comparable(comparison, found)]
     same = [name for name in comparison.others if comparison.deciding(name).metric != comparison.primary]
     if same:
-        told.append(
+        sentences.append(
             f"{named(same)} {'has' if len(same) == 1 else 'have'} the chunks of {comparison.baseline}, so "
             f"{mean_title(comparison.deciding(same[0]).metric)} decides between them, as the runs were scored."
         )
     k = comparison.primary.k if found.in_hits is None else found.in_hits.k
-    return [*filter(None, [*told, matching_sentence(found)]), *index_sentences(systems, k)]
+    return [*filter(None, [*sentences, matching_sentence(found)]), *index_sentences(systems, k)]
 
 
 def reading_sentence(found: Fairness) -> str:
@@ -60,9 +60,9 @@ def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:
     short = [name for name in (comparison.baseline, *open_rows) if found.unfilled[name]]
     sizes = ", ".join(f"{name} sends {found.filled[name]:,.0f}" for name in short[:_SHOWN])
     deployed = [as_deployed(comparison, name) for name in (comparison.baseline, *open_rows[:_SHOWN])]
-    told = "; ".join(filter(None, deployed))
+    finds = "; ".join(filter(None, deployed))
     sizes = f"{sizes} of {found.budget.most:,} tokens, and the rest could turn the verdict"
-    deployed_text = f" As deployed, {told}." if told else ""
+    deployed_text = f" As deployed, {finds}." if finds else ""
     asked = [int(comparison.evaluation(name).run.spec.get("budget", 0)) for name in short]
     fills = f" `raglift evaluate … --budget {found.budget.most}` fills the prompts."  # of those that can be filled
     command = fills if min(asked, default=0) < found.budget.most else ""

@@ -87,10 +87,10 @@ def _findings(evaluation: EvaluationRecord, primary: Metric, seed: int, confiden
     lift = None
     if len(evaluation.scores.stages) > 1:
         lift = reranker_lift(evaluation, primary=primary, seed=seed, confidence=confidence, moved=MOVED)
-        own = lift.warnings
+        cautions = lift.warnings
     else:
-        own = (*few_queries(evaluation.scores.n(evaluation.after, primary)), *not_read(evaluation))
-    warnings = (*_failures(evaluation), *filter_notes(evaluation.run, evaluation.dataset.queries), *own)
+        cautions = (*few_queries(evaluation.scores.n(evaluation.after, primary)), *not_read(evaluation))
+    warnings = (*_failures(evaluation), *filter_notes(evaluation.run, evaluation.dataset.queries), *cautions)
     depth = failure_analysis_depth(evaluation, primary)
     return Findings(
         evaluation,

@@ -113,8 +113,8 @@ def recommendation_view(found: Recommendation) -> Document:
 
 def recommendation_lead(found: Recommendation) -> str:
     """Return what is recommended, what it finds in a prompt of the budget, and what its models truncate."""
-    told = [recommendation_sentence(found), budget_sentence(found), truncation_sentence(found)]
-    return " ".join(filter(None, told))
+    sentences = [recommendation_sentence(found), budget_sentence(found), truncation_sentence(found)]
+    return " ".join(filter(None, sentences))
 
 
 def budget_sentence(found: Recommendation) -> str:

@@ -100,8 +100,8 @@ def lift_sentence(lift: Lift) -> str:
         return f"The reranker made no clear difference: {moved}, which may be chance on {counted(found.n, 'query')}."
     if row.verdict == TOO_SKEWED:
         return f"It is unclear whether the reranker helped: {name} went from {before} to {after}, {_undecided(found)}."
-    told = _first_passages(lift) or f"{name} {'rose' if row.verdict == 'better' else 'fell'} from {before} to {after}"
-    return f"The reranker {'helped' if row.verdict == 'better' else 'hurt'}: {told}."
+    change = _first_passages(lift) or f"{name} {'rose' if row.verdict == 'better' else 'fell'} from {before} to {after}"
+    return f"The reranker {'helped' if row.verdict == 'better' else 'hurt'}: {change}."
 
 
 def _first_passages(lift: Lift) -> str:
@@ -131,8 +131,8 @@ def over_candidates_sentence(lift: Lift) -> str:
     if row.difference is None or not row.difference.n:
         return ""
     before, after = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}"
-    told = _difference(row.difference, lift.method, row.difference.p, decimals)
-    return f"Over the candidates: from {before} to {after} ({told}; exploratory)."
+    change = _difference(row.difference, lift.method, row.difference.p, decimals)
+    return f"Over the candidates: from {before} to {after} ({change}; exploratory)."
 
 
 def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence: float = 0.95) -> str:
@@ -255,15 +255,15 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     "dense has the highest NDCG@10 of 4 systems, 0.682, significantly above the baseline's 0.554."
     """
     name = mean_title(comparison.primary)
-    told = [row for row in map(comparison.deciding, comparison.others) if row.verdict is not None]
+    tested = [row for row in map(comparison.deciding, comparison.others) if row.verdict is not None]
     if len(_failed_whole(comparison)) == len(comparison.names):
         return "Every query of every system failed, so nothing was measured."
-    if not told:
+    if not tested:
         if not comparison.row(comparison.baseline).n:
             return _nothing_counts(name)
         return f"No verdict: no system can be compared with {short_name(comparison.baseline)} in {name}."
     if len(comparison.others) == 1:
-        return _pair_sentence(told[0], comparison)
+        return _pair_sentence(tested[0], comparison)
     best = best_of(comparison)
     row, decides = comparison.row(best), comparison.deciding(best)
     searches, short = _all_search(comparison), short_name(best)
@@ -273,8 +273,8 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         first = f"The baseline, {short}, has the highest {name} {of}, {mean}"
         if searches:
             first = f"{short}, the baseline, searches best {of}: {name} {mean}"
-        worse = sum(one.verdict == "worse" for one in told)
-        unknown = sum(one.verdict == NOT_COMPARABLE for one in told)
+        worse = sum(one.verdict == "worse" for one in tested)
+        unknown = sum(one.verdict == NOT_COMPARABLE for one in tested)
         others = "no difference to another is significant"
         if worse:
             others = f"{worse:,} of the others {'is' if worse == 1 else 'are'} significantly worse"
@@ -333,8 +333,8 @@ def _not_comparable_sentence(row: ComparisonRow, comparison: ComparisonRecord) -
         return f"{short_name(row.system)} and {short_name(comparison.baseline)} are {NOT_COMPARABLE}."
     short = min(pair, key=found.filled.__getitem__)
     sends = f"{short_name(short)} sends {found.filled[short]:,.0f} of {found.budget.most:,} tokens"
-    told = "; ".join(filter(None, (as_deployed(comparison, name) for name in pair)))
-    return f"{NOT_COMPARABLE.capitalize()}: {sends}{f'; as deployed, {told}' if told else ''}."
+    finds = "; ".join(filter(None, (as_deployed(comparison, name) for name in pair)))
+    return f"{NOT_COMPARABLE.capitalize()}: {sends}{f'; as deployed, {finds}' if finds else ''}."
 
 
 def as_deployed(comparison: ComparisonRecord, name: str) -> str:

@@ -315,7 +315,7 @@ def changes_chart(changes: Changes) -> alt.LayerChart:
     y.axis = alt.Axis(tickCount=5, **numbers("+.2~f" if is_bounded(changes.metric) else "+,.0f"))
     x = alt.X("a:Q", title=None, axis=None, scale=alt.Scale(domain=[0, max(1, len(order))], nice=False))
     shade = alt.Scale(domain=["up", "down"], range=[UP, DOWN])
-    tooltip = [alt.Tooltip(f"{name}:N", title=told) for name, told in _CHANGE_COLUMNS.items()]
+    tooltip = [alt.Tooltip(f"{name}:N", title=title_of_column) for name, title_of_column in _CHANGE_COLUMNS.items()]
     bars = alt.Chart(data_of(rows)).mark_rect(aria=False, strokeWidth=0.7 if len(rows) > _SEAMLESS else 0)
     colours = {
         "color": alt.Color("u:N", legend=None, scale=shade),
@@ -448,7 +448,7 @@ def tradeoff_chart(tradeoff: Tradeoff, names: Mapping[str, str]) -> alt.LayerCha
     y = alt.Y("y:Q", title=mean_title(metric), scale=alt.Scale(zero=False, nice=True, padding=14))
     y.axis = alt.Axis(format=quantity(metric), tickCount=5)
     columns = (("n", "system"), ("q", mean_title(metric)), ("c", words), ("f", "Pareto front"))
-    tooltip = [alt.Tooltip(f"{name}:N", title=told) for name, told in columns]
+    tooltip = [alt.Tooltip(f"{name}:N", title=title_of_column) for name, title_of_column in columns]
     shade = alt.Scale(domain=["front", "beaten"], range=[UP, BEFORE])
     front = [row for row in rows if row["f"] == "front"]
     line = alt.Chart(data_of(front)).mark_line(interpolate="step-after", color=UP, opacity=0.6, strokeWidth=2)

@@ -81,9 +81,9 @@ def configuration(*, dark: bool = False) -> dict[str, Any]:
 
 def themed(chart: Any, description: str) -> alt.LayerChart:
     """Return a chart with the look of all charts, on light ground, and with what it shows in words."""
-    told: alt.LayerChart = chart.properties(description=description)
-    told.config = configuration()
-    return told
+    shown: alt.LayerChart = chart.properties(description=description)
+    shown.config = configuration()
+    return shown
 
 
 # Shared by charts: their data, their texts, and number formats.
@@ -129,8 +129,8 @@ def of_labels(chart: alt.LayerChart, sources: LabelSources) -> alt.LayerChart:
     before = getattr(chart.title, "subtitle", altair().Undefined) or []
     beside = [] if before is altair().Undefined else [before] if isinstance(before, str) else list(before)
     lines = textwrap.wrap(plain(str(sources)), _LINE)
-    told: alt.LayerChart = chart.properties(title=altair().Title(title, subtitle=[*beside, *lines]))
-    return told
+    labelled: alt.LayerChart = chart.properties(title=altair().Title(title, subtitle=[*beside, *lines]))
+    return labelled
 
 
 def quantity(metric: Metric) -> str:
@@ -197,13 +197,13 @@ def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
 
     Its title is left to the page; its description stays. Put it in HTML only with `<` escaped, as `\u003c`.
     """
-    told: dict[str, Any] = chart.to_dict(validate=False)
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     for name in ("config", "$schema", "title"):
-        told.pop(name, None)
-    if isinstance(told.get("width"), (int, float)):
-        told["width"] = "container"
-        told["autosize"] = {"type": "fit-x", "contains": "padding"}
-    rounded: dict[str, Any] = _rounded(told)
+        spec.pop(name, None)
+    if isinstance(spec.get("width"), (int, float)):
+        spec["width"] = "container"
+        spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    rounded: dict[str, Any] = _rounded(spec)
     return rounded
 
 

@@ -251,9 +251,9 @@ def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
 def _laid_figure(figure: Figure, anchor: str, labels: str) -> LaidFigure:
     from raglift.report.charts.parts import specification
 
-    told = _shown(specification(figure.chart()))
+    spec = _shown(specification(figure.chart()))
     caption = _with_labels(figure.caption, labels)
-    return LaidFigure(anchor, figure.title, told.get("description", ""), caption, _for_script(told))
+    return LaidFigure(anchor, figure.title, spec.get("description", ""), caption, _for_script(spec))
 
 
 def _shown(value: Any) -> Any:

@@ -378,9 +378,9 @@ def _shortened(query: QueryDetail, depth: int | None) -> QueryDetail:
     """Return a query with its first hits, those that match, and where the chunks of these stand in other views."""
     if depth is None:
         return query
-    kept = {hit.chunk for hit in query.all_hits() if hit.matches}
-    kept |= {hit.chunk for view in query.all_views() for hit in _first_hits(view, depth)}
-    return query.with_hits(lambda hits: tuple(hit for hit in hits if hit.chunk in kept))
+    shown = {hit.chunk for hit in query.all_hits() if hit.matches}
+    shown |= {hit.chunk for view in query.all_views() for hit in _first_hits(view, depth)}
+    return query.with_hits(lambda hits: tuple(hit for hit in hits if hit.chunk in shown))
 
 
 def _first_hits(view: ViewDetail, depth: int) -> Iterator[ShownHit]:

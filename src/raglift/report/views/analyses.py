@@ -144,8 +144,8 @@ def _hit(each: ExplainedHit, explanation: Explanation) -> Entry:
     where = f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}"
     covered = [Entry(overlap_text(overlap)) for overlap in each.overlaps]
     earned = earned_lines(each, explanation)
-    told = Entry(f"earned: {earned[0]}") if len(earned) == 1 else Entry("earned:", tuple(map(Entry, earned)))
-    return Entry(f"{where} “{excerpt(chunk.text)}”", (*covered, told))
+    credit = Entry(f"earned: {earned[0]}") if len(earned) == 1 else Entry("earned:", tuple(map(Entry, earned)))
+    return Entry(f"{where} “{excerpt(chunk.text)}”", (*covered, credit))
 
 
 def _values(explanation: Explanation) -> Table:

@@ -154,14 +154,14 @@ def _systems(comparison: ComparisonRecord) -> str:
     called = {name: system_name(one) for name, one in zip(comparison.names, comparison.evaluations, strict=True)}
     if len(called) > _FEW_SYSTEMS or len(set(called.values())) < len(called):
         return ""
-    told = ", ".join(f"{name} is {system}" for name, system in called.items() if name != system)
-    return f"; {told}" if told else ""
+    names = ", ".join(f"{name} is {system}" for name, system in called.items() if name != system)
+    return f"; {names}" if names else ""
 
 
 def _failures(comparison: ComparisonRecord) -> list[str]:
     """Return how many queries failed in every system; where it is not the same in all, a warning names them."""
-    told = [failure_sentence(one) for one in comparison.evaluations]
-    return [f"every system: {told[0]}"] if told[0] and len(set(told)) == 1 else []
+    sentences = [failure_sentence(one) for one in comparison.evaluations]
+    return [f"every system: {sentences[0]}"] if sentences[0] and len(set(sentences)) == 1 else []
 
 
 def _findings(comparison: ComparisonRecord) -> Iterator[str]:

@@ -376,8 +376,8 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
 
 def _by_depth(evaluation: EvaluationRecord, lift: Lift | None, metrics: Sequence[Metric]) -> Table | None:
     """Return a row for each measure and a column for each depth; None where that saves no rows."""
-    told = "means" if lift is None else f"before → after, in colour where p ≤ {lift.method.alpha:g} (unadjusted)"
-    table = by_depth(metrics, partial(_mean_at, evaluation, lift), f"Every measure at every depth: {told}")
+    shown = "means" if lift is None else f"before → after, in colour where p ≤ {lift.method.alpha:g} (unadjusted)"
+    table = by_depth(metrics, partial(_mean_at, evaluation, lift), f"Every measure at every depth: {shown}")
     return table if len(table.columns) > _ONE_DEPTH and len(table.rows) < len(metrics) else None
 
 

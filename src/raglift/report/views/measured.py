@@ -100,8 +100,8 @@ def _failed(evaluations: Sequence[EvaluationRecord]) -> str:
         return "0"
     if len(evaluations) == 1:
         return f"{counts[0]:,} (scored as 0)"
-    told = [f"{count:,} in {counted(many, 'system')}" for count, many in sorted(Counter(counts).items())]
-    return f"{', '.join(told)} (scored as 0)"
+    by_count = [f"{count:,} in {counted(many, 'system')}" for count, many in sorted(Counter(counts).items())]
+    return f"{', '.join(by_count)} (scored as 0)"
 
 
 def _chunks(evaluations: Sequence[EvaluationRecord]) -> str:

@@ -220,10 +220,10 @@ def truncation(*, marked: bool) -> tuple[str, ...]:
 
 def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
     """Return an explanation of each of the marks † and § that is used."""
-    told = [
+    of_truncated = [
         f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens, so it cannot be compared"
     ] * truncated
-    return (*told, *([f"{BEYOND} {BEYOND_CANDIDATES}"] * beyond))
+    return (*of_truncated, *([f"{BEYOND} {BEYOND_CANDIDATES}"] * beyond))
 
 
 def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
