@@ -149,6 +149,11 @@ def level(method: Method) -> str:
     return confidence_text(method.confidence)
 
 
+def method_text(method: Method) -> str:
+    """Return how figures were computed: `p by paired … test; seed 0; confidence 95%`."""
+    return f"{method.text}; seed {method.seed}; confidence {level(method)}"
+
+
 def confidence_text(confidence: float) -> str:
     """Return how often intervals hold the true value: `95%`, `99.9%`."""
     return f"{confidence * 100:g}%"
@@ -208,21 +213,17 @@ def figure_text(metric: Metric, value: float) -> str:
     return number_text(value, 0 if MEASURES[metric.name].is_cost else 3)
 
 
-def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
-    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.500; cost: ContextTokens@10 +210`."""
-    earned, cost = (
-        ", ".join(f"{title(m)} {change}" for m, change in changes) for changes in _changes(each, explanation)
-    )
-    return (earned or "nothing") + (f"; cost: {cost}" if cost else "")
-
-
 def earned_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
-    """Return what a hit earned and cost, as `earned_text`; where many depths were taken, a line for each measure."""
-    measures = {metric.name for metric in explanation.metrics}
-    if len(explanation.metrics) <= max(_MOST_ON_A_LINE, len(measures)):
-        return [earned_text(each, explanation)]
+    """Return what a hit earned and cost: `MRR@10 +0.500; cost: ContextTokens@10 +210`.
+
+    Where many depths were taken, it is a line for each measure.
+    """
     earned, cost = _changes(each, explanation)
-    return [*(_by_measure(earned) or ["nothing"]), *(f"cost: {line}" for line in _by_measure(cost))]
+    measures = {metric.name for metric in explanation.metrics}
+    if len(explanation.metrics) > max(_MOST_ON_A_LINE, len(measures)):
+        return [*(_by_measure(earned) or ["nothing"]), *(f"cost: {line}" for line in _by_measure(cost))]
+    gains, costs = (", ".join(f"{title(m)} {change}" for m, change in changes) for changes in (earned, cost))
+    return [(gains or "nothing") + (f"; cost: {costs}" if costs else "")]
 
 
 def _by_measure(figures: Sequence[tuple[Metric, str]]) -> list[str]:

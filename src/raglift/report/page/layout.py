@@ -15,7 +15,7 @@ from raglift.report.views.parts import measure_in_words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.rendering.document import Cell, Document, Entry, Figure, Section, Table
+    from raglift.rendering.document import Cell, Document, Figure, Section, Table
 
 
 _LONG = 32
@@ -69,16 +69,15 @@ class LaidColumn:
 class LaidCell:
     """A cell, how it is aligned, and its bar."""
 
-    text: str
-    interval: str
-    """Between what a figure may lie, as `[0.51, 0.59]`; it is shown smaller."""
-    emphasis: str
+    cell: Cell
     kind: str
     """`word`, `words` in a column of long texts, `number`, or `barred` in a column with bars."""
     bar: Bar | None
-    value: float | None = None
-    """What a column of numbers is sorted by."""
-    link: str = ""
+
+    @property
+    def value(self) -> float | None:
+        """What a column of numbers is sorted by."""
+        return self.cell.middle if self.cell.value is None else self.cell.value
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,10 @@ class LaidSection:
     """A section with the anchor that links go to."""
 
     anchor: str
-    heading: str
-    paragraphs: tuple[str, ...]
+    section: Section
     tables: tuple[LaidTable, ...]
     figures: tuple[LaidFigure, ...]
-    folded: bool
-    overview: LaidTable | None = None
-    entries: tuple[Entry, ...] = ()
+    overview: LaidTable | None
 
 
 def laid_table(table: Table, labels: str = "") -> LaidTable:
@@ -141,7 +137,7 @@ def laid_table(table: Table, labels: str = "") -> LaidTable:
     rows = (
         LaidRow(
             tuple(
-                _laid_cell(cell, kind, _bar(cell, scale)) for cell, kind, scale in zip(row, kinds, scales, strict=True)
+                LaidCell(cell, kind, _bar(cell, scale)) for cell, kind, scale in zip(row, kinds, scales, strict=True)
             ),
             _style(row[0].text if named else None, ruled=number in table.sections),
         )
@@ -190,11 +186,6 @@ def _kind(table: Table, column: int, *, barred: bool) -> str:
     return "words" if any(len(row[column].text) > _LONG for row in table.rows) else "word"
 
 
-def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
-    value = cell.middle if cell.value is None else cell.value
-    return LaidCell(cell.text, cell.interval, cell.emphasis, kind, bar, value, cell.link)
-
-
 def _scale(cells: Iterable[Cell]) -> tuple[float, float]:
     """Return where the bars of a column begin and end: from the lowest to the highest of them, and 0."""
     ends = [end for cell in cells for end in (cell.low, cell.high) if end is not None]
@@ -238,13 +229,10 @@ def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
     )
     return LaidSection(
         anchor,
-        section.heading,
-        section.paragraphs,
+        section,
         tuple(laid_table(table, labels) for table in section.tables),
         tuple(figures),
-        section.detail is Detail.REFERENCE,
         None if section.overview is None else laid_table(section.overview, labels),
-        section.entries,
     )
 
 

@@ -143,10 +143,8 @@ def render(document: Page) -> str:
         "generator": f"{GENERATOR} {__version__}",
         "headline": laid_table(document.headline, document.labels),
         "baselines": [(name, laid_table(table, document.labels)) for name, table in document.baselines],
-        "first": [laid for laid, one in zip(sections, document.sections, strict=True) if in_summary(one, document)],
-        "sections": [
-            laid for laid, one in zip(sections, document.sections, strict=True) if not in_summary(one, document)
-        ],
+        "first": [laid for laid in sections if in_summary(laid.section, document)],
+        "sections": [laid for laid in sections if not in_summary(laid.section, document)],
         "facts": sum(share.count for share in document.shares),
         "definitions": definitions,
         "folded": _FOLDED,

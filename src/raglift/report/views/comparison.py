@@ -21,9 +21,9 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import new_evidence, not_read
-from raglift.base.display import TRUNCATED, counted, excerpt
+from raglift.base.display import TRUNCATED, counted
 from raglift.components.passage_search import PassageSearch
-from raglift.metrics.computing import mean_of, mean_title, title
+from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
@@ -40,6 +40,7 @@ from raglift.report.format import (
     cost_text,
     cost_title,
     level,
+    method_text,
     place_text,
     signed,
     table_metrics,
@@ -68,6 +69,7 @@ from raglift.report.views.parts import (
     has_tags,
     lines_between,
     method_section,
+    moved_table,
     named_columns,
     primary_sentence,
     slices_table,
@@ -94,7 +96,6 @@ _MOVED = 5
 """As many queries are shown that a system answers better, and as many that it answers worse."""
 _MOST_COLUMNS = 6
 """As many systems stand side by side in the table of all metrics."""
-_LONGEST_QUESTION = 120
 
 
 def comparison_view(comparison: ComparisonRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
@@ -107,12 +108,14 @@ def comparison_view(comparison: ComparisonRecord, *, detail: Detail = Detail.REF
     baseline = comparison.evaluation(comparison.baseline)
     agents = _agents(comparison)
     of_agents = () if agents is None else agents_sections(agents, comparison.baseline)
-    method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
     return Document(
         title=f"{baseline.dataset.name}: {counted(len(comparison.names), 'system')} compared",
         lead=comparison_sentence(comparison),
         headline=comparison_headline(comparison),
-        measured=(*measured_together(comparison, match=str(rule_of(baseline))), ("Method", method)),
+        measured=(
+            *measured_together(comparison, match=str(rule_of(baseline))),
+            ("Method", method_text(comparison.method)),
+        ),
         warnings=(*_failures(comparison), *comparison.warnings),
         notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
         sections=(
@@ -528,16 +531,8 @@ def _moved(comparison: ComparisonRecord, system: str) -> tuple[Table, ...]:
     def table(sign: int, caption: str) -> Table:
         order = np.argsort(-sign * change, kind="stable")[:_MOVED].tolist()
         queries = [comparison.query_ids[place] for place in order if sign * change[place] > TIED]
-        rows = [
-            (
-                query,
-                excerpt(baseline.dataset.query(query).text, _LONGEST_QUESTION),
-                f"{before[query]:.3f} → {after[query]:.3f}",
-            )
-            for query in queries
-        ]
-        columns = ("query", "question", title(metric))
-        return Table(caption, columns, tuple(map(row_of, rows)), text_columns=(0, 1))
+        rows = ((query, baseline.dataset.query(query).text, before[query], after[query]) for query in queries)
+        return moved_table(caption, metric, rows)
 
     tables = (
         table(-1, f"{system} is worse than {comparison.baseline}"),

@@ -12,10 +12,10 @@ from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import cannot_read
-from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
+from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, table_from
 from raglift.report.cells import (
     decided_cell,
     difference_cell,
@@ -31,6 +31,7 @@ from raglift.report.format import (
     decimals_of,
     level,
     marks,
+    method_text,
     number_text,
     rule_in_words,
     signed,
@@ -59,6 +60,7 @@ from raglift.report.views.parts import (
     lines_between,
     marks_explained,
     method_section,
+    moved_table,
     primary_sentence,
     slices_table,
     truncation,
@@ -79,7 +81,6 @@ if TYPE_CHECKING:
 _ONE_DEPTH = 2
 """The columns of a table of metrics at one depth."""
 _QUERIES_NAMED = 20
-_LONGEST_QUESTION = 120
 
 
 def evaluation_view(
@@ -175,9 +176,7 @@ def _few(evaluation: EvaluationRecord, primary: Metric, known: Sequence[Metric])
 
 
 def _method_row(lift: Lift | None) -> list[tuple[str, str]]:
-    if lift is None:
-        return []
-    return [("Method", f"{lift.method.text}; seed {lift.method.seed}; confidence {level(lift.method)}")]
+    return [] if lift is None else [("Method", method_text(lift.method))]
 
 
 def _about(evaluation: EvaluationRecord, match: str) -> tuple[str, ...]:
@@ -406,8 +405,17 @@ def _lift_section(lift: Lift) -> Section | None:
     paragraphs = [said]
     if row.minimum_detectable_effect is not None:
         paragraphs.append(detectable_effect_sentence(f"{row.minimum_detectable_effect:.3f}", mean_title(lift.primary)))
-    tables = [moved_table(lift, where, rows) for where, rows in (("up", lift.up), ("down", lift.down)) if rows]
+    tables = [
+        moved_table(f"The queries that moved {where} most", lift.primary, map(_moved, rows), "first fact at rank")
+        for where, rows in (("up", lift.up), ("down", lift.down))
+        if rows
+    ]
     return Section("Winners and losers", tuple(paragraphs), tuple(tables), (figures.lift(lift),), detail=Detail.DETAILS)
+
+
+def _moved(one: MovedQuery) -> tuple[str, str, float, float, str]:
+    ranks = f"{one.rank_before or 'none'} → {one.rank_after or 'none'}"
+    return one.query_id, one.text, one.before, one.after, ranks
 
 
 def candidates_section(lift: Lift) -> Section | None:
@@ -424,28 +432,6 @@ def candidates_section(lift: Lift) -> Section | None:
     columns = _lift_columns(lift, "candidates", over=evaluation.candidates)
     table = table_from(columns, chosen, "Candidates and after reranking", confidence=level(lift.method))
     return Section("Lift over the candidates", tuple(filter(None, [over_candidates_sentence(lift), said])), (table,))
-
-
-def moved_table(lift: Lift, where: str, rows: Sequence[MovedQuery]) -> Table:
-    """Return the queries that moved most in one direction, `up` or `down`."""
-    name = title(lift.primary)
-    cells = tuple(
-        row_of(
-            (
-                one.query_id,
-                excerpt(one.text, _LONGEST_QUESTION),
-                f"{one.before:.3f} → {one.after:.3f}",
-                f"{one.rank_before or 'none'} → {one.rank_after or 'none'}",
-            )
-        )
-        for one in rows
-    )
-    return Table(
-        f"The queries that moved {where} most",
-        ("query", "question", name, "first fact at rank"),
-        cells,
-        text_columns=(0, 1),
-    )
 
 
 def failure_section(found: Findings) -> Section | None:

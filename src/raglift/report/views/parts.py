@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import CONTEXT, median_latency
 from raglift.analysis.outcomes import OUTCOMES
-from raglift.base.display import BEYOND, TRUNCATED, counted
-from raglift.metrics.computing import mean_title
+from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
+from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, RowT, Section, Table, row_of, table_from
@@ -19,6 +19,7 @@ from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cel
 from raglift.report.fairness import beside_of
 from raglift.report.format import (
     level,
+    method_text,
     outcome_text,
     percent_text,
     table_metrics,
@@ -67,6 +68,7 @@ _HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision", "session_recall")
 _MOST = 5
 """How many metrics the first screen has."""
 _FEW = "‡"
+_LONGEST_QUESTION = 120
 _EXAMPLES = 3
 """So many queries are named for each outcome."""
 
@@ -235,9 +237,7 @@ def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
     caption = "What became of each fact of the labelled queries"
     if len(losses) == 1:
         (only,) = losses.values()
-        rows = tuple(_outcome_row(loss, only) for loss in only.losses if loss.facts or loss.outcome == "found")
-        columns = ("outcome", "facts", "share", "queries", "for example")
-        return Table(caption, columns, rows, text_columns=(0, 4))
+        return outcome_table(caption, only.losses, only.facts, lambda loss: outcome_text(loss, only.k))
     outcomes = _outcomes(losses.values())
     several = tuple(
         row_of([name, *(_counted(words, breakdown) for words in outcomes)]) for name, breakdown in losses.items()
@@ -245,10 +245,17 @@ def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
     return Table(caption, ("system", *outcomes), several)
 
 
-def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysis) -> tuple[Cell, ...]:
-    bar = share_cell(loss.facts / losses.facts if losses.facts else 0.0)
-    examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
-    return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples])
+def outcome_table(
+    caption: str, losses: Iterable[OutcomeFacts], facts: int, in_words: Callable[[OutcomeFacts], str]
+) -> Table:
+    """Return a row for each outcome that some fact came to: its facts and queries, and a few of these."""
+    rows = []
+    for loss in losses:
+        if loss.facts or loss.outcome == "found":
+            share = share_cell(loss.facts / facts if facts else 0.0)
+            examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
+            rows.append(row_of((in_words(loss), f"{loss.facts:,}", share, f"{len(loss.query_ids):,}", examples)))
+    return Table(caption, ("outcome", "facts", "share", "queries", "for example"), tuple(rows), text_columns=(0, 4))
 
 
 def _outcomes(losses: Iterable[FailureAnalysis]) -> list[str]:
@@ -271,6 +278,15 @@ def _briefly(loss: OutcomeFacts, k: int) -> str:
 def _counted(words: str, losses: FailureAnalysis) -> Cell:
     facts = sum(loss.facts for loss in losses.losses if _briefly(loss, losses.k) == words)
     return Cell(f"{facts:,} ({percent_text(facts / max(losses.facts, 1))})")
+
+
+def moved_table(caption: str, metric: Metric, moved: Iterable[tuple[Any, ...]], *more: str) -> Table:
+    """Return queries that moved: each with its id, question, value before and after, and cells under `more` titles."""
+    rows = tuple(
+        row_of((query_id, excerpt(question, _LONGEST_QUESTION), f"{before:.3f} → {after:.3f}", *others))
+        for query_id, question, before, after, *others in moved
+    )
+    return Table(caption, ("query", "question", title(metric), *more), rows, text_columns=(0, 1))
 
 
 def has_tags(slices: TagSlices) -> bool:
@@ -348,8 +364,8 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     """
     paragraphs = []
     if method is not None:
-        first = f"{method.text[0].upper()}{method.text[1:]}"
-        paragraphs = [f"{first}; seed {method.seed}; confidence {level(method)}.", corrected]
+        said = method_text(method)
+        paragraphs = [f"{said[0].upper()}{said[1:]}.", corrected]
     paragraphs.append("Every mean is over the labelled queries; a query that failed counts 0.")
     names = dict.fromkeys(metric.name for metric in metrics)
     rows = tuple(row_of([MEASURES[name].mean_title or MEASURES[name].title, MEASURES[name].formula]) for name in names)

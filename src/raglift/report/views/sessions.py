@@ -10,9 +10,9 @@ from raglift.components.passage_search import ASKED_FOR
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Document, Section, Share, Table, Tile, row_of
-from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
 from raglift.report.views import figures
+from raglift.report.views.parts import outcome_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
     from raglift.stats.variances import VarianceComponents
-
-
-_EXAMPLES = 3
 
 
 def sessions_section(found: SessionAnalysis) -> Section | None:
@@ -118,16 +115,12 @@ def measure_text(metric: Metric, mean: float) -> str:
 
 
 def _losses(found: SessionAnalysis) -> Table:
-    rows = []
-    for loss in found.losses:
-        if loss.facts or loss.outcome == "found":
-            share = loss.facts / len(found.facts) if found.facts else 0.0
-            bar = share_cell(share)
-            examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
-            words = outcome_in_words(loss.outcome, context_known=found.context_known)
-            rows.append(row_of((words, f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples)))
-    columns = ("outcome", "facts", "share", "queries", "for example")
-    return Table("What became of each fact in the session", columns, tuple(rows), text_columns=(0, 4))
+    return outcome_table(
+        "What became of each fact in the session",
+        found.losses,
+        len(found.facts),
+        lambda loss: outcome_in_words(loss.outcome, context_known=found.context_known),
+    )
 
 
 # The first screen of a page.
