@@ -25,7 +25,6 @@ from raglift.report.sentences import (
     next_step,
     one_stage_sentence,
     short_name,
-    verdict_sentence,
 )
 from raglift.results.comparison import compare
 
@@ -83,7 +82,7 @@ def test_without_a_fair_pair_or_labels_no_lift_is_reported(ranked):
     cut = ranked([1, 2, 3], reranked=[1, 1, 1], top_n=2).reranker_lift("rr@3")
     assert lift_sentence(cut).startswith("Lift is not reported: rerank returned no more than 2 hits")
     nothing = ranked([1], reranked=[1], unlabelled=[0])
-    assert verdict_sentence(nothing, nothing.reranker_lift("rr@3"), parse("rr@3")).startswith("No query has labels")
+    assert lift_sentence(nothing.reranker_lift("rr@3")).startswith("No query has labels")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +106,7 @@ def test_one_stage_has_a_mean_and_no_verdict(ranked):
     assert re.fullmatch(r"MRR@3 is 0\.625 \(95% interval 0\.\d{3} to 0\.\d{3}\) on 4 queries\.", text)
     assert "No query has labels" in one_stage_sentence(ranked([1], unlabelled=[0]), parse("rr@3"))
     rates = ranked([1, 2, None, 1], metrics=("rr", "hit_rate"))
-    assert verdict_sentence(rates, None, parse("rr@3")) == (
+    assert one_stage_sentence(rates, parse("rr@3")) == (
         "The right passage comes first for 2 of 4 questions and is among the first 3 for 3."
     )
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, Lift, Method
-    from raglift.stats.paired_tests import PairedDifference
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, Lift
 
 
 # Sentences about results: whether a difference is significant, and where recall is lost.
@@ -62,20 +61,6 @@ def detectable_effect_sentence(size: str, name: str) -> str:
     return f"Minimum detectable effect in {name} (80% power): {size}; smaller differences are often missed."
 
 
-def verdict_sentence(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float = 0.95) -> str:
-    """Return what was found of one system, in one plain sentence.
-
-    Args:
-        evaluation: the evaluation.
-        lift: what its reranker changed; None for a system of one stage.
-        primary: the metric that decides.
-        confidence: of the interval where there is no lift.
-    """
-    if lift is None:
-        return one_stage_sentence(evaluation, primary, confidence)
-    return lift_sentence(lift)
-
-
 def lift_sentence(lift: Lift) -> str:
     """Return whether the reranker helped, as the primary metric decides, in terms of first passages where they agree.
 
@@ -99,7 +84,8 @@ def lift_sentence(lift: Lift) -> str:
         moved = f"{name} went from {before} to {after}" if before != after else f"{name} stays at {after} on average"
         return f"The reranker made no clear difference: {moved}, which may be chance on {counted(found.n, 'query')}."
     if row.verdict == TOO_SKEWED:
-        return f"It is unclear whether the reranker helped: {name} went from {before} to {after}, {_undecided(found)}."
+        unclear = f"It is unclear whether the reranker helped: {name} went from {before} to {after}"
+        return f"{unclear}, {TOO_SKEWED}: {outweighed_text(found)}."
     change = _first_passages(lift) or f"{name} {'rose' if row.verdict == 'better' else 'fell'} from {before} to {after}"
     return f"The reranker {'helped' if row.verdict == 'better' else 'hurt'}: {change}."
 
@@ -130,8 +116,9 @@ def over_candidates_sentence(lift: Lift) -> str:
     row, decimals = lift.over_candidates[0], decimals_of(lift.primary)
     if row.difference is None or not row.difference.n:
         return ""
-    before, after = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}"
-    change = _difference(row.difference, lift.method, row.difference.p, decimals)
+    before, after, found = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}", row.difference
+    between = interval_in_words(found, level(lift.method), decimals, signs=True)
+    change = f"{', '.join(filter(None, [signed(found.mean, decimals), between]))}; {p_equation(found.p)}"
     return f"Over the candidates: from {before} to {after} ({change}; exploratory)."
 
 
@@ -453,16 +440,6 @@ def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int
 
 def _mean(row: ComparisonRow) -> str:
     return f"{row.mean:.{decimals_of(row.metric)}f}"
-
-
-def _undecided(found: PairedDifference) -> str:
-    return f"{TOO_SKEWED}: {outweighed_text(found)}"
-
-
-def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:
-    """Return a difference with its interval and p-value, in brackets."""
-    between = interval_in_words(found, level(method), decimals, signs=True)
-    return f"{', '.join(filter(None, [signed(found.mean, decimals), between]))}; {p_equation(p)}"
 
 
 def _nothing_counts(name: str) -> str:

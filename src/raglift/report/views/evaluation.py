@@ -44,9 +44,10 @@ from raglift.report.sentences import (
     detectable_effect_sentence,
     failure_sentence,
     failures_table,
+    lift_sentence,
     next_step,
+    one_stage_sentence,
     over_candidates_sentence,
-    verdict_sentence,
 )
 from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
@@ -125,7 +126,7 @@ def lift_view(lift: Lift, *, detail: Detail = Detail.REFERENCE) -> Document:
 
 def _document(found: Findings, detail: Detail) -> Document:
     evaluation, lift, primary, searched = found.evaluation, found.lift, found.primary, found.sessions
-    lead = verdict_sentence(evaluation, lift, primary, found.confidence)
+    lead = one_stage_sentence(evaluation, primary, found.confidence) if lift is None else lift_sentence(lift)
     first = evaluation_headline(evaluation, lift, primary, found.confidence)
     tiles: tuple[Tile, ...] = ()
     if found.all_failed:

@@ -71,32 +71,24 @@ def _rate_tile(evaluation: EvaluationRecord, lift: Lift | None, metric: Metric) 
     share = evaluation.scores.mean(evaluation.after, metric)
     if math.isnan(share):
         return None
-    first = metric.k == 1
+    first, questions = metric.k == 1, counted(evaluation.scores.n(evaluation.after, metric), "question")
     name = mean_title(metric)
     label = "Right passage first" if first else f"Right passage in the top {metric.k}"
     where = "the first hit matches" if first else f"one of the first {metric.k} hits matches"
     definition = f"{name}: the share of questions for which {where} a passage that answers the question."
     row = None if lift is None else lift.row(metric)
     change = emphasis = ""
-    if row is not None and _is_pair(row):
+    if row is not None and row.difference is not None and row.difference.n:
         points = round(100 * row.after) - round(100 * row.before)
         change = _moved(points, "" if points in (1, -1) else "s", f"{percent_text(row.before, 0)}")
         emphasis = _tested(row, lift.method.alpha) if lift is not None else ""
-    return Tile(label, percent_text(share, 0), change, emphasis, f"of {_questions(evaluation, metric)}", definition)
-
-
-def _questions(evaluation: EvaluationRecord, metric: Metric) -> str:
-    return counted(evaluation.scores.n(evaluation.after, metric), "question")
+    return Tile(label, percent_text(share, 0), change, emphasis, f"of {questions}", definition)
 
 
 def _moved(points: int, plural: str, before: str) -> str:
     if not points:
         return f"unchanged from {before}"
     return f"{'▲' if points > 0 else '▼'} {abs(points)} point{plural}, from {before}"
-
-
-def _is_pair(row: LiftRow) -> bool:
-    return row.difference is not None and bool(row.difference.n)
 
 
 def _tested(row: LiftRow, alpha: float) -> str:
