@@ -167,6 +167,16 @@ def test_the_first_screen_has_figures_and_outcomes_of_sessions(page_of_one: Page
     ]
 
 
+def test_means_before_and_after_are_over_the_queries_that_count_on_both_sides(
+    page_of_one: Page, evaluation: rl.Evaluation
+) -> None:
+    lift = evaluation.reranker_lift()
+    (section,) = (section for section in page_of_one.sections if section.heading == "All metrics")
+    shown = {row[0].text: [cell.value for cell in row[1:3]] for row in section.tables[0].rows}
+    assert shown["Recovery"] == [lift.row("recovery").before, lift.row("recovery").after]
+    assert lift.row("recovery").after != evaluation.scores.mean(evaluation.after, lift.row("recovery").metric)
+
+
 def test_recall_after_each_call_is_drawn_and_in_words(evaluation: rl.Evaluation, page_of_one: Page) -> None:
     (section,) = (section for section in page_of_one.sections if section.heading == "Sessions")
     by_call, by_tokens = section.figures

@@ -354,6 +354,12 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
     """Return the columns of means after each stage and of the lift, with its test."""
     evaluation, alpha = lift.evaluation, lift.method.alpha
 
+    def before(metric: Metric) -> Cell:  # on the queries that count on both sides
+        return mean_cell(metric, lift.row(metric).before, None, marks(evaluation, evaluation.before, metric))
+
+    def after(metric: Metric) -> Cell:
+        return mean_cell(metric, lift.row(metric).after, None, marks(evaluation, evaluation.after, metric))
+
     def test(place: int) -> Callable[[Metric], Cell]:
         return lambda metric: test_cells(metric, lift.row(metric).difference, alpha=alpha)[place]
 
@@ -362,9 +368,9 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
 
     columns: list[Column[Metric]] = [
         Column("metric", mean_title, words=True),
-        _stage_column(evaluation, evaluation.before, f"before ({evaluation.before})"),
+        Column(f"before ({evaluation.before})", before),
         *(_stage_column(evaluation, stage, stage) for stage in evaluation.scores.stages[1:-1]),
-        _stage_column(evaluation, evaluation.after, f"after ({evaluation.after})"),
+        Column(f"after ({evaluation.after})", after),
         Column("lift", test(0)),
         Column("p (unadjusted)", test(1)),
         Column("win/tie/loss", test(2), optional=True),
