@@ -190,7 +190,7 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         **attributes(summary, "relevant_from", "filled"),
         **attributes(graded, "annotator", "counts", "asked", "cached", "usage"),
         **attributes(summary, "systems", "agreement", "order"),
-        **attributes(summary, "without_facts", "answered_after_all", "read_otherwise"),
+        **attributes(summary, "without_facts", "answered_after_all"),
         "pairs": list(_pairs(graded)),
     }
 

@@ -223,11 +223,6 @@ def agreement_view(found: Agreement | SystemAgreement) -> Document:
     return Document(_system_head(found), _correlation(found) if found.queries else "", _systems(found), ())
 
 
-def coefficient_text(found: Coefficient) -> str:
-    """Return a measure of agreement with its interval: `0.61 [0.52, 0.70]`; or a dash."""
-    return "–" if found.value is None else interval_text(found.value, _interval(found), 2)
-
-
 def _interval(found: Coefficient) -> Interval | None:
     return None if found.low is None or found.high is None else Interval(found.low, found.high)
 

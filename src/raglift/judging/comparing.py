@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from raglift.judging.pooling import Pool
     from raglift.matching.rule import MatchRule
@@ -80,6 +80,11 @@ def agreement(
     Raises:
         ConfigurationError: an argument that cannot be used.
     """
+    seed = checked_integer("seed", seed, least=0)
+    confidence = checked_fraction("confidence", confidence)
+    checked_integer("levels", levels, least=2)
+    if not 1 <= checked_integer("threshold", threshold, least=1) < levels:
+        raise ConfigurationError(f"threshold: found {threshold}; expected 1 to {levels - 1}, the highest grade")
     if [len(row) for row in model] != [len(each.chunks) for each in pool.queries]:
         raise ConfigurationError(
             f"agreement: model: found {sum(map(len, model)):,} grades of {len(model):,} queries; expected one for each "
@@ -104,9 +109,9 @@ def agreement(
 
 
 def agreement_of(
-    people: ArrayLike,
-    model: ArrayLike,
-    query: ArrayLike,
+    people: NDArray[np.int64],
+    model: NDArray[np.int64],
+    query: NDArray[np.int64],
     *,
     judge: str = "the model",
     levels: int = 4,
@@ -117,8 +122,8 @@ def agreement_of(
     """Return how far two judges' grades agree: `agreement`, where both are at hand as arrays.
 
     Args:
-        people: the first judge's grades, integers from 0, one a pair.
-        model: the second judge's.
+        people: the first judge's grades, from 0, one a pair.
+        model: the second judge's, below `levels`.
         query: the number of the query of each pair; pairs of one query are drawn together for the intervals.
         judge: the second judge's name.
         levels: how many grades the second judge chose from.
@@ -126,35 +131,19 @@ def agreement_of(
             scale; else the first's is 1.
         seed: of the resamples.
         confidence: how often intervals hold the true value.
-
-    Raises:
-        ConfigurationError: an argument that cannot be used.
     """
-    seed = checked_integer("seed", seed, least=0)
-    confidence = checked_fraction("confidence", confidence)
-    checked_integer("levels", levels, least=2)
-    if not 1 <= checked_integer("threshold", threshold, least=1) < levels:
-        raise ConfigurationError(f"threshold: found {threshold}; expected 1 to {levels - 1}, the highest grade")
-    first, second, of_query = (_grades(*each) for each in (("people", people), ("model", model), ("query", query)))
-    if not len(first) == len(second) == len(of_query):
-        raise ConfigurationError(
-            f"agreement: found {len(first)}, {len(second)} and {len(of_query)} values of people, model and query; "
-            "expected one of each for every pair"
-        )
-    if len(second) and second.max() >= levels:
-        raise ConfigurationError(f"agreement: model: found grade {second.max()}; expected 0 to {levels - 1}")
-    grades = np.union1d(np.arange(levels), first).astype(np.int64)
-    queries, number = np.unique(of_query, return_inverse=True)
+    grades = np.union1d(np.arange(levels), people).astype(np.int64)
+    queries, number = np.unique(query, return_inverse=True)
     matrices = np.zeros((len(queries), len(grades), len(grades)), dtype=np.int64)
-    np.add.at(matrices, (number, np.searchsorted(grades, first), np.searchsorted(grades, second)), 1)
+    np.add.at(matrices, (number, np.searchsorted(grades, people), np.searchsorted(grades, model)), 1)
     counts = Counts(matrices, seed, confidence)
-    one_scale = _why_not_graded(first, levels)
+    one_scale = _why_not_graded(people, levels)
     of_people = 1 if one_scale else threshold
     two = partial(relevant_or_not, first=grades >= of_people, second=grades >= threshold)
-    one_class = _why_not_binary(first, of_people)
+    one_class = _why_not_binary(people, of_people)
     return Agreement(
         judge=judge,
-        pairs=len(first),
+        pairs=len(people),
         queries=len(queries),
         grades=tuple(grades.tolist()),
         matrix=tuple(map(tuple, counts.total.tolist())),
@@ -168,23 +157,6 @@ def agreement_of(
             f"{confidence_text(confidence)} intervals: percentiles over {RESAMPLES:,} resamples of queries, seed {seed}"
         ),
     )
-
-
-def _grades(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """Return integers of 0 or more.
-
-    Raises:
-        ConfigurationError: they are something else.
-    """
-    found = np.asarray(values)
-    if found.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "iub" or found.min() < 0:
-        raise ConfigurationError(
-            f"agreement: {name}: found an array of {found.dtype} with {found.ndim} dimensions; expected integers of 0 "
-            "or more, one a pair"
-        )
-    return found.astype(np.int64)
 
 
 def _why_not_binary(people: NDArray[np.int64], threshold: int) -> str:

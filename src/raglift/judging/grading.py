@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.judging.batch import CONCURRENCY, NoAnswer, ask_all, estimate
 from raglift.judging.comparing import agreement
-from raglift.judging.labels import filled_queries, labelled_queries
+from raglift.judging.grading_text import grading_view, summarize
+from raglift.judging.labels import labelled_queries
 from raglift.judging.pooling import check_pool
 from raglift.judging.rubrics import SCALES, check_relevant_from, relevance_prompt, silent_grades
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.records.checking import has_words
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator
+from raglift.rendering.presenting import Presentable, view_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from raglift.judging.batch import Estimate
     from raglift.judging.grading_text import GradingSummary
     from raglift.judging.pooling import Pool, PooledChunk
+    from raglift.judging.prompts import Prompt
     from raglift.llm.replies import FilledPrompt, Usage
     from raglift.matching.rule import MatchRule
     from raglift.records.labels import Query
@@ -47,8 +49,8 @@ class NotGraded:
 
 
 @dataclass(frozen=True, repr=False)
-class Graded:
-    """What a model said of each pair of a pool."""
+class Graded(Presentable):
+    """What a model said of each pair of a pool; printed as its `summary`."""
 
     pool: Pool
     grades: tuple[tuple[int | NoAnswer, ...], ...]
@@ -106,8 +108,9 @@ class Graded:
             ConfigurationError: no grade from which on to be relevant.
         """
         check_relevant_from(relevant_from, self.scale)
-        labels = partial(filled_queries, rule=rule) if fill else labelled_queries
-        queries = labels(self.pool, self.known, self.annotator, days=self.days, relevant_from=relevant_from)
+        queries = labelled_queries(
+            self.pool, self.known, self.annotator, days=self.days, relevant_from=relevant_from, fill=fill, rule=rule
+        )
         return Dataset(queries, name=self.pool.name)
 
     def agreement(
@@ -152,19 +155,7 @@ class Graded:
             relevant_from: as in `to_dataset`.
             fill: as in `to_dataset`.
         """
-        from raglift.judging.grading_text import summarize
-
         return summarize(self, evaluations, relevant_from=relevant_from, fill=fill)
-
-    def to_markdown(self) -> str:
-        """Return the summary as GitHub's Markdown."""
-        return self.summary().to_markdown()
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
-
-    def __str__(self) -> str:
-        return str(self.summary())
 
     def __repr__(self) -> str:
         return f"Graded({len(self.pool):,} pairs by {self.annotator.model}; print() shows the grades)"
@@ -201,10 +192,13 @@ def grade(
     check_pool(pool)
     asked = language_model(model)
     task, form = relevance_prompt(scale, rubric), SCALES[scale]
-    prompts = list(_prompts(pool, scale, rubric))
+    prompts = list(_prompts(pool, task))
     answers = ask_all(asked, prompts, form, concurrency=concurrency, label="grading", cache=cache, progress=progress)
     came = iter(zip(answers.values, answers.days, strict=True))
-    rows = [[next(came) if _has_words(each) else _NOTHING_TO_JUDGE for each in entry.chunks] for entry in pool.queries]
+    rows = [
+        [next(came) if has_words(each.chunk.text) else _NOTHING_TO_JUDGE for each in entry.chunks]
+        for entry in pool.queries
+    ]
     return Graded(
         pool=pool,
         grades=tuple(tuple(each if isinstance(each, NoAnswer) else each.grade for each, _ in row) for row in rows),
@@ -229,18 +223,16 @@ def estimate_grading(
     """Return what `grade` would take with the same arguments; nothing is sent."""
     asked = language_model(model, to_estimate=True)
     check_pool(pool)
-    expected = estimate(asked, list(_prompts(pool, scale, rubric)), SCALES[scale], cache=cache)
+    expected = estimate(asked, list(_prompts(pool, relevance_prompt(scale, rubric))), SCALES[scale], cache=cache)
     return replace(expected, notes=silent_grades(rubric, scale))
 
 
-def _prompts(pool: Pool, scale: int, rubric: str | Path | None) -> Iterator[FilledPrompt]:
+def _prompts(pool: Pool, task: Prompt) -> Iterator[FilledPrompt]:
     """Yield what is asked of each pair whose chunk has words."""
-    prompt = relevance_prompt(scale, rubric)
     for entry in pool.queries:
         for pooled in entry.chunks:
-            if _has_words(pooled):
-                yield prompt.fill(question=entry.query.text, passage=pooled.chunk.text)
+            if has_words(pooled.chunk.text):
+                yield task.fill(question=entry.query.text, passage=pooled.chunk.text)
 
 
-def _has_words(pooled: PooledChunk) -> bool:
-    return has_words(pooled.chunk.text)
+view_of.register(Graded, whole(lambda graded: grading_view(graded.summary())))

@@ -14,7 +14,7 @@ from raglift.base.validation import quoted
 from raglift.judging.agreement_records import agreement_view
 from raglift.judging.comparing import system_agreement
 from raglift.judging.labels import labels_of_people
-from raglift.judging.pooling import label_grades, systems_of
+from raglift.judging.pooling import systems_of
 from raglift.judging.rubrics import ANSWERS_FROM
 from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.rendering.presenting import Presentable, view_of, whole
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from raglift.judging.agreement_records import Agreement, SystemAgreement
     from raglift.judging.grading import Evaluations, Graded
-    from raglift.matching.rule import MatchRule
     from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
@@ -68,8 +67,6 @@ class GradingSummary(Presentable):
     systems: tuple[GradedSystem, ...]
     agreement: Agreement | None = None
     """How far the grades agree with the labels of people; None if people labelled none of the queries."""
-    rule: MatchRule | None = None
-    """By which chunks match labels; None for containment, where no evaluation is at hand."""
     order: SystemAgreement | None = None
     """Whether the grades alone put the systems in the order that the labels of people put them in; None likewise."""
 
@@ -91,22 +88,6 @@ class GradingSummary(Presentable):
     def answers_from(self) -> int:
         """The lowest grade that says that a chunk answers, and is not only related."""
         return max(ANSWERS_FROM[self.graded.scale], self.relevant_from)
-
-    @property
-    def read_otherwise(self) -> int | None:
-        """How many graded pairs have another grade by the labels, for they overlap with chunks of other grades.
-
-        None if the labels that were there are among them: then it may be these that say otherwise.
-        """
-        if self.filled:
-            return None
-        by_labels = label_grades(self.graded.pool, self.labels.queries, self.rule)
-        return sum(
-            grade is not None and label != (grade if grade >= self.relevant_from else 0)
-            for entry, row, labels in zip(self.graded.pool.queries, self.graded.known, by_labels, strict=True)
-            for grade, label in zip(row, labels, strict=True)
-            if entry.query.answerable
-        )
 
 
 def summarize(
@@ -132,7 +113,6 @@ def summarize(
         filled=fill,
         systems=graded_systems(graded, labels, evaluations),
         agreement=graded.agreement(relevant_from=relevant_from, rule=rule) if has_people else None,
-        rule=rule,
         order=_order(graded, people, evaluations, relevant_from) if evaluations and has_order else None,
     )
 
@@ -273,11 +253,6 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
         yield (
             f"marked as unanswerable, but with chunks that answer (grade {summary.answers_from} or more), so look at "
             f"them; they stay unanswerable, without facts: {_listed(summary.answered_after_all)}"
-        )
-    if summary.read_otherwise:
-        yield (
-            f"matching gives {counted(summary.read_otherwise, 'pair')} another grade than the model did: the chunk "
-            "contains, or lies in, one with another grade"
         )
 
 

@@ -29,8 +29,10 @@ def labelled_queries(
     *,
     days: Sequence[Sequence[str]] | None = None,
     relevant_from: int = 1,
+    fill: bool = False,
+    rule: MatchRule | None = None,
 ) -> tuple[Query, ...]:
-    """Return the pool's queries with these grades as their labels, and no others.
+    """Return the pool's queries with these grades as their labels.
 
     A query of which no chunk is relevant has no facts: it is unlabelled, and enters no mean. One that is marked as
     unanswerable stays so, and gets no facts.
@@ -41,37 +43,15 @@ def labelled_queries(
         annotator: who graded.
         days: when each grade was given; by default the annotator's day.
         relevant_from: the lowest grade that makes a passage of a fact; lower ones are judged irrelevant.
+        fill: keep the labels that the queries have, and add grades only of chunks of which these say nothing. A
+            relevant chunk that holds the same evidence as a passage of a fact becomes an alternative of that fact.
+        rule: what counts as a match with a label that is kept; containment by default.
     """
-    found = []
-    for entry, of_query, annotators in zip(pool.queries, grades, _annotators(pool, annotator, days), strict=True):
-        relevant, irrelevant = _passages(entry, of_query, annotators, relevant_from)
-        facts = facts_of(relevant) if entry.query.answerable else ()
-        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant, judged="pool"))
-    return tuple(found)
-
-
-def filled_queries(
-    pool: Pool,
-    grades: Sequence[Sequence[int | None]],
-    annotator: Annotator,
-    *,
-    days: Sequence[Sequence[str]] | None = None,
-    relevant_from: int = 1,
-    rule: MatchRule | None = None,
-) -> tuple[Query, ...]:
-    """Return the pool's queries with the labels that they have, and grades of chunks of which these say nothing.
-
-    A relevant chunk that holds the same evidence as a passage of a fact becomes an alternative of that fact, others
-    become facts. A query that is marked as unanswerable gets no facts.
-
-    Args:
-        pool: the pairs; the labels are those of its queries.
-        grades: of each pair, query by query; None for one that was not graded.
-        annotator: who graded.
-        days: when each grade was given; by default the annotator's day.
-        relevant_from: the lowest grade that makes a passage of a fact.
-        rule: what counts as a match with a label; containment by default.
-    """
+    if not fill:
+        unlabelled = [
+            replace(entry, query=replace(entry.query, facts=(), judged_irrelevant=())) for entry in pool.queries
+        ]
+        pool = replace(pool, queries=tuple(unlabelled))
     known = label_grades(pool, [entry.query for entry in pool.queries], rule)
     found = []
     everything = zip(pool.queries, grades, known, _annotators(pool, annotator, days), strict=True)

@@ -203,14 +203,13 @@ def test_nobody_there_is_told_once_and_soon() -> None:
             rl.evaluate(HttpRetriever(address), dataset, ks=[1], progress=False)
 
 
-def test_a_service_that_is_started_later_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_is_started_later_is_asked() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
         retriever = HttpRetriever(f"http://127.0.0.1:{port}/search")
         with pytest.raises(ServiceUnusable, match="is it running"):
             retriever.retrieve_one("lamp", 1)
-    monkeypatch.setattr("raglift.components.services.http_retriever._NOT_TRIED_AGAIN_FOR", 0.0)
     with SearchServer(lambda _: GOOD, port=port):
         assert len(retriever.retrieve_one("lamp", 1)) == 1
 

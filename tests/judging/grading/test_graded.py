@@ -259,7 +259,6 @@ def test_what_the_model_says_against_an_unanswerable_mark_is_listed(
     summary = graded.summary(fill=fill)
     assert summary.answered_after_all == ("q0", "q2")
     assert [(query.answerable, query.facts) for query in summary.labels] == [(False, ())] * 3
-    assert summary.read_otherwise == (None if fill else 0)
     told = " ".join(str(summary).split())
     assert "(grade 2 or more), so look at them; they stay unanswerable, without facts: q0, q2" in told
     assert graded.summary(relevant_from=3).answered_after_all == ()
@@ -302,15 +301,3 @@ def test_what_the_model_and_the_corpus_say_is_only_shown(server: OpenAIServer, c
     assert "\x1b" not in str(graded)
     assert "<script" not in graded._repr_html_()
     assert "<script" not in graded.to_markdown()
-
-
-def test_labels_of_overlapping_chunks_are_counted_where_matching_reads_them_otherwise(
-    server: OpenAIServer, cache: Cache
-) -> None:
-    short = "the lamp for that night"
-    long = f"{LAMP} Nothing else is in the log of {short}."
-    graded = grade(pool(run_of({WHO: [short, long]}), depth=3), cache=cache)
-    assert by_text(graded) == {("q0", short): 1, ("q0", long): 2}
-    assert graded.summary().read_otherwise == 1  # the short one lies in the long one, and so has its grade
-    assert "matching gives 1 pair another grade" in str(graded)
-    assert server.requests

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from raglift.judging.labels import facts_of, filled_queries, labelled_queries, passage_of, same_evidence
+from raglift.judging.labels import facts_of, labelled_queries, passage_of, same_evidence
 from raglift.judging.pooling import Pool, PooledChunk, PooledQuery
 from raglift.records.documents import Chunk
 from raglift.records.labels import Annotator, Fact, Passage, Query
@@ -109,19 +108,20 @@ def test_a_query_without_a_relevant_chunk_is_unlabelled() -> None:
     assert query.answerable
 
 
-@pytest.mark.parametrize("grade", [0, 1, 3])
-def test_an_unanswerable_query_stays_so_and_gets_no_facts(grade: int) -> None:
+@pytest.mark.parametrize("fill", [False, True])
+@pytest.mark.parametrize("grade", [0, 3])
+def test_an_unanswerable_query_stays_so_and_gets_no_facts(grade: int, fill: bool) -> None:
     query = Query("q", "Who?", answerable=False)
-    (labelled,) = labelled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[grade, 0]], JUDGE)
+    (labelled,) = labelled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[grade, 0]], JUDGE, fill=fill)
     irrelevant = [span(0, 90, 0)] if grade == 0 else []
     assert labelled == replace(query, judged_irrelevant=(*irrelevant, span(100, 190, 0)), judged="pool")
 
 
-@pytest.mark.parametrize("labels", [labelled_queries, filled_queries])
-def test_each_label_has_the_day_of_its_grade(labels: Callable[..., tuple[Query, ...]]) -> None:
+@pytest.mark.parametrize("fill", [False, True])
+def test_each_label_has_the_day_of_its_grade(fill: bool) -> None:
     chunks = [chunk(0, 90), chunk(100, 190), chunk(200, 290)]
     days = [["2026-11-02", "2026-11-03", ""]]
-    (query,) = labels(pool_of(Query("q", "Who?"), *chunks), [[3, 0, None]], JUDGE, days=days)
+    (query,) = labelled_queries(pool_of(Query("q", "Who?"), *chunks), [[3, 0, None]], JUDGE, days=days, fill=fill)
     assert query.facts[0].passages[0].annotator == replace(JUDGE, date="2026-11-02")
     assert query.judged_irrelevant[0].annotator == replace(JUDGE, date="2026-11-03")
 
@@ -131,38 +131,15 @@ def test_filling_leaves_the_labels_of_people_as_they_are() -> None:
     refused = replace(span(400, 490, 0), annotator=None)
     query = Query("q", "Who?", (mine,), judged_irrelevant=(refused,))
     chunks = [chunk(0, 90), chunk(50, 140), chunk(200, 290), chunk(400, 490), chunk(600, 690)]
-    (filled,) = filled_queries(pool_of(query, *chunks), [[0, 1, 3, 3, 0]], JUDGE)
+    (filled,) = labelled_queries(pool_of(query, *chunks), [[0, 1, 3, 3, 0]], JUDGE, fill=True)
     assert filled.facts == (mine, Fact((span(200, 290, 3),)), Fact((span(50, 140, 1),)))
     assert filled.judged_irrelevant == (refused, span(600, 690, 0))  # nothing of what labels speak of already
 
 
 def test_filling_joins_evidence_that_a_label_has_in_part() -> None:
     mine = replace(span(0, 100), annotator=None)
-    (filled,) = filled_queries(pool_of(Query("q", "Who?", (Fact((mine,)),)), chunk(40, 140)), [[2]], JUDGE)
+    (filled,) = labelled_queries(pool_of(Query("q", "Who?", (Fact((mine,)),)), chunk(40, 140)), [[2]], JUDGE, fill=True)
     assert filled.facts == (Fact((mine, span(40, 140, 2))),)
-
-
-def test_filling_adds_no_fact_to_what_people_call_unanswerable() -> None:
-    query = Query("q", "Who?", answerable=False)
-    (filled,) = filled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[3, 0]], JUDGE)
-    assert filled == replace(query, judged_irrelevant=(span(100, 190, 0),), judged="pool")
-
-
-@pytest.mark.parametrize(
-    "given_chunk",
-    [
-        Chunk("Line", doc_id="log.md"),
-        Chunk("Line", doc_id="log.md", start=0, end=9),  # not as long as its words
-        Chunk("Line", doc_id="log.md", start=-4, end=0),
-    ],
-)
-def test_a_chunk_whose_place_is_not_known_is_known_by_its_words(given_chunk: Chunk) -> None:
-    assert passage_of(given_chunk, 2, JUDGE) == Passage("Line", "log.md", grade=2, annotator=JUDGE)
-
-
-def test_half_a_character_can_be_written() -> None:
-    passage = passage_of(Chunk("so\ud800", doc_id="log.md", start=0, end=3), 1, JUDGE)
-    assert passage == Passage("so�", "log.md", 0, 3, annotator=JUDGE)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +150,10 @@ def test_half_a_character_can_be_written() -> None:
         Chunk("some words", doc_id="d", start=10**18, end=10**18 + 10),
         Chunk("some words", doc_id="d", start=10, end=0),
         Chunk("some words", doc_id="d", start=-10, end=0),
+        Chunk("some words", doc_id="d", start=0, end=9),
+        Chunk("some words", doc_id="d"),
     ],
-    ids=["no id", "a blank id", "beyond any text", "reversed", "before the text"],
+    ids=["no id", "a blank id", "beyond any text", "reversed", "before the text", "another length", "no offsets"],
 )
 def test_a_chunk_whose_place_is_none_is_a_label_by_its_text(odd: Chunk) -> None:
     assert passage_of(odd, 2, JUDGE) == Passage(

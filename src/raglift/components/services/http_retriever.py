@@ -7,7 +7,6 @@ import functools
 import json
 import os
 import ssl
-import time
 import weakref
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -40,10 +39,9 @@ if TYPE_CHECKING:
 _HEADERS = {"accept": "application/json", "user-agent": "raglift"}
 _MCP_FIELDS = ("tool", "arguments", "env", "separator", "empty", "start_timeout")
 _LONGEST_CONNECT = 10.0
+_KEPT_OPEN = 30.0
 _CONNECTING = 0.9
 """The share of a request's time that connecting may take, so that a silent host is told from a slow answer."""
-_NOT_TRIED_AGAIN_FOR = 1.0
-_KEPT_OPEN = 30.0
 _MOST_BYTES = 100_000_000
 """No answer to one query is so long; more than that is not read."""
 _TEMPORARY = (408, 409, 425, 429)
@@ -89,7 +87,16 @@ class HttpRetriever(ServiceRetriever):
         self._params = {**params, **texts}
         self.secrets = Secrets((*in_headers, *in_params))
         self._reader = AnswerReader(self.mapping.response, self.secrets)
-        self._connections = _Connections(self._address)
+        self._was_reached = False
+        self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]] = (
+            weakref.WeakKeyDictionary()
+        )
+        """Open connections by event loop, each lent to one request at a time.
+
+        They are no clients of httpx, which write addresses with their keys to the log and keep cookies, and no pool, in
+        which a connection whose use was cancelled stays open.
+        """
+        weakref.finalize(self, _close_soon, self._idle).atexit = False  # the process closes them itself
 
     def __str__(self) -> str:
         return f"HTTP {self.mapping.method} {shown_address(self._address)}"
@@ -113,7 +120,7 @@ class HttpRetriever(ServiceRetriever):
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; the next query opens new ones."""
-        await self._connections.aclose()
+        await _close(self._idle.pop(asyncio.get_running_loop(), []))
 
     def _request(self, query: str, k: int, metadata_filter: Filter | None) -> httpx.Request:
         params = {name: filled(value, query, k) for name, value in self._params.items()}
@@ -135,11 +142,11 @@ class HttpRetriever(ServiceRetriever):
         """Return the JSON that a request is answered with."""
         try:
             async with asyncio.timeout(self.mapping.timeout):
-                response, body = await self._connections.send(request)
+                response, body = await self._send(request)
         except TimeoutError as error:
             raise ServiceFailed(f"no answer within {self.mapping.timeout:g} s") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise self._connections.failure(self.secrets.hidden(reason_of(error))) from error
+            raise self._unreachable(self.secrets.hidden(reason_of(error))) from error
         except httpx.HTTPError as error:
             reason = self.secrets.beginning(reason_of(error).encode("utf-8", "replace"))
             raise ServiceFailed(f"the connection broke off before the end of an answer — {reason}") from error
@@ -158,38 +165,10 @@ class HttpRetriever(ServiceRetriever):
             f"expected JSON{': this is a page, so look at the address, and at who asks' if is_page else ''}"
         )
 
-
-class _Connections:
-    """The connections to a service, kept open on each event loop and lent to one request at a time.
-
-    They are httpx's transports and not its clients: a client writes every address with its parameters, which may hold a
-    key, to the log, and sends back the cookies of earlier answers, so that an answer could depend on who asked before.
-    Each has one connection, because a pool looks at all of its connections for every request.
-    """
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]] = (
-            weakref.WeakKeyDictionary()
-        )
-        self._was_reached = False
-        self._unreachable = ""
-        """Why nobody was there, as long as nobody ever was: not every query waits for a host that is silent."""
-        self._missed_at = 0.0
-        """When; a service that was started since then is asked."""
-        weakref.finalize(self, _close_soon, self._idle).atexit = False  # the process closes them itself
-
-    async def send(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
-        """Return the answer to a request, and its body.
-
-        Raises:
-            ServiceUnusable: nobody was ever there.
-            httpx.HTTPError: the connection failed.
-        """
-        if not self._was_reached and self._unreachable and time.monotonic() - self._missed_at < _NOT_TRIED_AGAIN_FOR:
-            raise self._unreached()
+    async def _send(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
+        """Return the answer to a request, and its body, of which no more is read than may be too long."""
         idle = self._idle.setdefault(asyncio.get_running_loop(), [])
-        transport = idle.pop() if idle else self._new()
+        transport = idle.pop() if idle else self._new_transport()
         body = bytearray()
         try:
             response = await transport.handle_async_request(request)
@@ -202,31 +181,23 @@ class _Connections:
                         break
             finally:
                 await response.aclose()
-        except BaseException:  # for httpx, a connection whose use was cancelled may be in use for ever
+        except BaseException:
             await transport.aclose()
             raise
         idle.append(transport)
         return response, bytes(body)
 
-    def _new(self) -> httpx.AsyncHTTPTransport:
+    def _new_transport(self) -> httpx.AsyncHTTPTransport:
         limits = httpx.Limits(max_connections=1, keepalive_expiry=_KEPT_OPEN)
         return httpx.AsyncHTTPTransport(verify=trusted_certificates(), limits=limits, proxy=proxy_of(self._address))
 
-    def failure(self, reason: str) -> ServiceUnusable | ServiceFailed:
-        """Return why no connection could be made; of a service that was there before it is worth another try."""
-        if self._was_reached:
-            return ServiceFailed(f"no connection to {shown_address(self._address)} any more — {reason}")
-        self._unreachable, self._missed_at = reason, time.monotonic()
-        return self._unreached()
-
-    def _unreached(self) -> ServiceUnusable:
+    def _unreachable(self, reason: str) -> ServiceUnusable | ServiceFailed:
+        """Return why no connection could be made; to a service that was there before it is worth another try."""
         address = shown_address(self._address)
+        if self._was_reached:
+            return ServiceFailed(f"no connection to {address} any more — {reason}")
         expected = "one with TLS and a trusted certificate" if address.startswith("https") else "a service there"
-        return ServiceUnusable(f"no connection to {address}: {self._unreachable}; expected {expected}: is it running?")
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        await _close(self._idle.pop(asyncio.get_running_loop(), []))
+        return ServiceUnusable(f"no connection to {address}: {reason}; expected {expected}: is it running?")
 
 
 async def _close(transports: list[httpx.AsyncHTTPTransport]) -> None:
