@@ -28,8 +28,8 @@ from raglift.base.cache import Cache
 from raglift.components.batches import compute_by_shape, token_counts, token_limit
 from raglift.components.devices import resolve_device, resolve_dtype
 from raglift.components.embedding import SentenceTransformerEmbedder, embed
+from raglift.components.late_interaction import LateInteractionReranker
 from raglift.components.models import load_sentence_transformer
-from raglift.components.rerankers import LateInteractionReranker
 from raglift.datasets.corpora.catalogue import known_corpora
 from raglift.datasets.loading import load_dataset
 from raglift.errors import RagliftError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from killing.corpus import part_of_lighthouse, write_part
 from killing.job import Count, Fault, left_over
 from killing.process import Command, call, events_of, prepare
-from raglift.components.chunkers import make_chunker
+from raglift.components.chunkers import parse_chunker
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.testing.openai_server import OpenAIServer
@@ -126,7 +126,7 @@ class Grading(Asking):
         """Save two runs of BM25 over two ways of chunking."""
         data, runs = part_of_lighthouse(8, 8), []
         for size in (900, 400):
-            system = build_retriever(data, LocalSystem("bm25", make_chunker("recursive", size, 0)))
+            system = build_retriever(data, LocalSystem("bm25", parse_chunker(f"recursive:{size}/0")))
             run = evaluate(system, data, reranker=None, ks=(1, 3), depth="deep", candidates=6, progress=False)
             runs.append(str(run.save(place / f"run-{size}")))
         own = ("-k", "6", "--concurrency", str(CONCURRENCY), "--output", self.output, "--overwrite")

@@ -60,8 +60,9 @@ def install(command: Command) -> None:
 def _watch_models(log: _Log) -> None:
     """Write down each batch before a model computes it, and after it is safely in the cache."""
     from raglift.base.cache import Cache
+    from raglift.components.cross_encoder import CrossEncoderReranker
     from raglift.components.embedding import SentenceTransformerEmbedder
-    from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
+    from raglift.components.late_interaction import LateInteractionReranker
 
     own = threading.local()
     embed, put = SentenceTransformerEmbedder.embed, Cache.put_many

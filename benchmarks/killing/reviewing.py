@@ -18,7 +18,7 @@ import httpx
 from killing.corpus import part_of_lighthouse
 from killing.job import Count, Fault, Kill, Moments, Tally, left_over
 from killing.process import Command, Started, events_of, prepare, start
-from raglift.components.chunkers import make_chunker
+from raglift.components.chunkers import parse_chunker
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.records.labels import Query
 from raglift.running.evaluation import evaluate
@@ -68,7 +68,7 @@ class Reviewing:
     def __init__(self, place: Path) -> None:
         place.mkdir(parents=True, exist_ok=True)
         data = part_of_lighthouse(6, 6)
-        system = build_retriever(data, LocalSystem("bm25", make_chunker("recursive", 900, 50)))
+        system = build_retriever(data, LocalSystem("bm25", parse_chunker("recursive:900/50")))
         run = evaluate(system, data, reranker=None, ks=(1, 3), depth="deep", candidates=DEPTH, progress=False)
         self._run = run.save(place / "run")
         self._queries = [Query(query.id, query.text) for query in data]

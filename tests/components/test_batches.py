@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 
 from raglift.base.cache import Cache
 from raglift.components.batches import batches_by_shape, can_be_padded, compute_by_shape, prompt_of, shape_of
-from raglift.components.embedding import SentenceTransformerEmbedder, build_index, embed
+from raglift.components.embedding import SentenceTransformerEmbedder, embed
+from raglift.components.late_interaction import LateInteractionReranker
 from raglift.components.models import load_sentence_transformer
-from raglift.components.rerankers import LateInteractionReranker
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
 
 DTYPES = ("float32", "bfloat16")
 WORDS = [
@@ -184,25 +182,6 @@ def test_a_process_with_one_thread_computes_what_one_with_two_does() -> None:
     done = subprocess.run(command, env=one_thread, capture_output=True, text=True, check=True)
     with threads(2):
         assert done.stdout.strip() == figures()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rankings_do_not_depend_on_other_chunk_sizes_measured_before(dtype: str) -> None:
-    smaller, larger = TEXTS[1:20], TEXTS[8:]  # short paragraphs are chunks at either size
-
-    def rankings(texts: list[str], cache: Cache) -> list[Ranking]:
-        index = build_index([Chunk(text) for text in texts], SentenceTransformerEmbedder(dtype=dtype), cache=cache)
-        scores, numbers = index.search(QUERIES, 10)
-        found = [
-            Ranking.of((index.chunks[number], float(score)) for number, score in zip(*row, strict=True))
-            for row in zip(numbers, scores, strict=True)
-        ]
-        return found + LateInteractionReranker(dtype=dtype, cache=cache).rerank(QUERIES, found)
-
-    shared = Cache(None)
-    rankings(smaller, shared)
-    assert rankings(larger, shared) == rankings(larger, Cache(None))
 
 
 def test_minilm_can_be_padded_and_a_model_with_ways_of_its_own_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

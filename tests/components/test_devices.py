@@ -16,6 +16,7 @@ from raglift.adapters.adapt import adapt_reranker
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.base.cache import Cache
 from raglift.components import devices
+from raglift.components.cross_encoder import CrossEncoderReranker
 from raglift.components.devices import (
     checked_device,
     require_device,
@@ -23,8 +24,8 @@ from raglift.components.devices import (
     resolve_dtype,
 )
 from raglift.components.embedding import SentenceTransformerEmbedder
+from raglift.components.late_interaction import LateInteractionReranker
 from raglift.components.models import load_sentence_transformer
-from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
 from raglift.errors import ConfigurationError
 
 torch = pytest.importorskip("torch")

@@ -14,11 +14,10 @@ from langchain_huggingface import HuggingFaceEmbeddings
 import raglift as rl
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.components.embedding import SentenceTransformerEmbedder
+from raglift.components.late_interaction import LateInteractionReranker
 from raglift.components.models import embedded_model_path
-from raglift.components.rerankers import LateInteractionReranker
 from raglift.components.static_model import StaticEmbedder
 from raglift.components.vocabulary import vocabularies
-from raglift.records.rankings import Vocabulary
 
 ENGLISH = "Every evening the keeper trims the lamp, and at dawn he draws the curtains, lest the sun light the oil."
 SPELLED = "1.0 letters per token where about 4 are usual"
@@ -121,7 +120,3 @@ def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
     assert "Next: use a model for Chinese, or BM25" in " ".join(str(evaluation).split())
     evaluation.save(tmp_path / "run")
     assert rl.load_evaluation(tmp_path / "run").run.stages == evaluation.run.stages
-
-
-def test_a_vocabulary_without_tokens_is_no_reason_to_warn() -> None:
-    assert vocabulary_warnings([Vocabulary("a", 0, 0)]) == []

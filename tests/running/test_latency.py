@@ -14,10 +14,11 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.cache import Cache, content_key
 from raglift.components.bm25 import BM25Retriever
+from raglift.components.cross_encoder import CrossEncoderReranker
 from raglift.components.devices import resolve_dtype
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
+from raglift.components.late_interaction import LateInteractionReranker
 from raglift.components.models import load_sentence_transformer
-from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
 from raglift.components.retrievers import DenseRetriever
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.provenance import Provenance

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from raglift.base.cache import Cache
+from raglift.components.cross_encoder import CrossEncoderReranker
 from raglift.components.embedding import SentenceTransformerEmbedder
-from raglift.components.rerankers import CrossEncoderReranker
 from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from raglift.base.cache import Cache
+from raglift.components.cross_encoder import CrossEncoderReranker
 from raglift.components.embedding import SentenceTransformerEmbedder
-from raglift.components.rerankers import CrossEncoderReranker
 from raglift.records.dataset import Dataset
 from raglift.sweep.engine import plan_sweep, run_sweep
 from raglift.sweep.measuring import Parts

@@ -99,7 +99,7 @@ def adapt_reranker(
             )
         ]
     if any(base.__name__ == "CrossEncoder" for base in type(reranker).__mro__):
-        from raglift.components.rerankers import CrossEncoderReranker
+        from raglift.components.cross_encoder import CrossEncoderReranker
 
         reranker = CrossEncoderReranker(reranker, progress=progress)
     adapter = adapter_of(reranker) or plain.ADAPTER
@@ -135,7 +135,8 @@ def named_stages(stages: Sequence[Stage]) -> list[Stage]:
 
 
 def _by_name(name: str, dtype: Dtype, device: str, batch_size: int, progress: bool | None) -> list[RerankStage]:
-    from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
+    from raglift.components.cross_encoder import CrossEncoderReranker
+    from raglift.components.late_interaction import LateInteractionReranker
 
     if name.lower() == "none":
         return []

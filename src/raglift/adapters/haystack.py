@@ -32,7 +32,7 @@ from raglift.adapters.haystack_components import (
 from raglift.adapters.overriding import are_async, asked_whole, base_from, overridden, sync_is_newer
 from raglift.adapters.results import results_in
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.truncation import read_by_cross_encoder
+from raglift.components.cross_encoder import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking

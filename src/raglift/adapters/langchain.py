@@ -48,7 +48,7 @@ from raglift.adapters.overriding import (
     sync_is_newer,
 )
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.truncation import read_by_cross_encoder
+from raglift.components.cross_encoder import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from raglift.adapters.overriding import (
 from raglift.adapters.results import wrapper
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
-from raglift.components.truncation import read_by_cross_encoder
+from raglift.components.cross_encoder import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 
 if TYPE_CHECKING:

@@ -79,8 +79,8 @@ class Analyzer:
         """Return the terms of a text, in order, as often as they occur."""
         words = _words_in(self.language, text)
         stop_words, stem = self._stop_words, _stem(self._stemmer)
-        kept = [word for word in words if word not in stop_words] if stop_words else words
-        return kept if stem is None else stem.stemWords(kept)
+        words = [word for word in words if word not in stop_words] if stop_words else words
+        return words if stem is None else stem.stemWords(words)
 
     @property
     def _stop_words(self) -> frozenset[str]:
@@ -113,13 +113,9 @@ def _words_in(language: str, text: str) -> list[str]:
     if language == "ro":
         return [word.translate(_CEDILLAS) for word in words]
     if (elided := _ELIDED.get(language)) is not None:
-        return [_without(elided, word) for word in words]
+        parts = [word.partition("'") for word in words]
+        return [after if after and before in elided else before + mark + after for before, mark, after in parts]
     return words
-
-
-def _without(elided: frozenset[str], word: str) -> str:
-    before, _, after = word.partition("'")
-    return after if after and before in elided else word
 
 
 def _check(what: str, found: object, known: Sequence[str]) -> None:

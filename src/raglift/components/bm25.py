@@ -148,15 +148,12 @@ class BM25Retriever:
         """
         rankings = [Ranking()] * len(queries)
         for given, places in by_filter(filters, len(queries)).items():
-            allowed = self._allowed(given)
+            allowed = None
+            if given is not None:
+                allowed = np.array([given.matches(chunk.metadata) for chunk in self.chunks], dtype=np.bool_)
             for place in places:
                 rankings[place] = self._ranking(queries[place], k, allowed)
         return rankings
-
-    def _allowed(self, given: Filter | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-        if given is None:
-            return None
-        return np.array([given.matches(chunk.metadata) for chunk in self.chunks], dtype=np.bool_)
 
     def _ranking(self, query: str, k: int, allowed: np.ndarray[Any, np.dtype[np.bool_]] | None) -> Ranking:
         vocabulary = self._model.vocab_dict

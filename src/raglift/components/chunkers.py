@@ -289,32 +289,6 @@ _FORM = re.compile(
 )
 
 
-def make_chunker(
-    kind: str, size: int, overlap: int, unit: str | None = None, encoding: str = DEFAULT_ENCODING
-) -> Chunker:
-    """Return the chunker of a kind.
-
-    Args:
-        kind: one of `CHUNKERS`.
-        size: the most characters or tokens in a chunk.
-        overlap: the most characters or tokens that neighbours share.
-        unit: one of `UNITS`; by default characters for `recursive`, and tokens, the only one, for `token`.
-        encoding: the tiktoken encoding that tokens are of.
-
-    Raises:
-        ConfigurationError: an unknown kind or unit, or a size, overlap or unit that the kind cannot have.
-    """
-    if kind not in CHUNKERS:
-        raise ConfigurationError(f"chunker: found {short_repr(kind)}; expected one of {', '.join(CHUNKERS)}")
-    if unit is not None and unit not in UNITS:
-        raise ConfigurationError(f"chunk unit: found {short_repr(unit)}; expected one of {', '.join(UNITS)}")
-    if kind == "recursive":
-        return RecursiveChunker(size, overlap, unit or "characters", encoding=encoding)
-    if unit == "characters":
-        raise ConfigurationError("chunk unit: found 'characters' for the chunker 'token'; expected tokens")
-    return TokenChunker(size, overlap, encoding)
-
-
 def parse_chunker(text: str) -> Chunker:
     """Read a chunker from its text form; `parse_chunker(str(chunker)) == chunker` for the default separators.
 
@@ -328,7 +302,18 @@ def parse_chunker(text: str) -> Chunker:
     if form is None:
         raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}")
     try:
-        size, overlap = int(form["size"]), int(form["overlap"])
-        return make_chunker(form["kind"], size, overlap, form["unit"], form["encoding"] or DEFAULT_ENCODING)
+        return _chunker_of(form)
     except ConfigurationError as error:
         raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}: {error}") from None
+
+
+def _chunker_of(form: re.Match[str]) -> Chunker:
+    kind, unit, encoding = form["kind"], form["unit"], form["encoding"] or DEFAULT_ENCODING
+    size, overlap = int(form["size"]), int(form["overlap"])
+    if kind == "recursive":
+        return RecursiveChunker(size, overlap, unit or "characters", encoding=encoding)  # type: ignore[arg-type]
+    if kind != "token":
+        raise ConfigurationError(f"chunker: found {short_repr(kind)}; expected one of {', '.join(CHUNKERS)}")
+    if unit not in (None, "tokens"):
+        raise ConfigurationError(f"chunk unit: found {short_repr(unit)} for the chunker 'token'; expected tokens")
+    return TokenChunker(size, overlap, encoding)

@@ -148,19 +148,17 @@ class SentenceTransformerEmbedder:
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
         """Put texts that are padded alike together, shortest first."""
-        model = self._loaded
-        if not can_be_padded(model):
+        if not can_be_padded(self._loaded):
             return batches_by_length(texts, [len(text) for text in texts], self.batch_size)
-        tokens = token_counts(model, texts, prompt_of(model, "document"))
-        return batches_by_shape(texts, tokens, token_limit(model), self.batch_size)
+        return self._batches_by_shape(texts, "document")
 
     def plan_queries(self, texts: Sequence[str]) -> list[list[str]]:
         """Put queries that are padded alike together, shortest first; each goes alone if the model pads them."""
-        model = self._loaded
-        if not can_be_padded(model):
-            return [[text] for text in texts]
-        tokens = token_counts(model, texts, prompt_of(model, "query"))
-        return batches_by_shape(texts, tokens, token_limit(model), self.batch_size)
+        return self._batches_by_shape(texts, "query") if can_be_padded(self._loaded) else [[text] for text in texts]
+
+    def _batches_by_shape(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
+        tokens = token_counts(self._loaded, texts, prompt_of(self._loaded, kind))
+        return batches_by_shape(texts, tokens, token_limit(self._loaded), self.batch_size)
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one vector a text, with the model's own query or document prompt if it has one.

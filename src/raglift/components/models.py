@@ -187,33 +187,28 @@ def one_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=4)
 def _load_sentence_transformer(path: str, dtype: str, device: str, _identity: str) -> SentenceTransformer:
+    model: SentenceTransformer = _load("SentenceTransformer", path, dtype, device)
+    return model
+
+
+@lru_cache(maxsize=4)
+def _load_cross_encoder(path: str, dtype: str, device: str, _identity: str) -> CrossEncoder:
+    model: CrossEncoder = _load("CrossEncoder", path, dtype, device)
+    return model
+
+
+def _load(kind: str, path: str, dtype: str, device: str) -> Any:
     try:
-        from sentence_transformers import SentenceTransformer
+        import sentence_transformers
     except ImportError as error:
         raise MissingDependency(error.name or "sentence_transformers", "local", f"the model {path}") from None
     require_device(device, dtype)
     require_reachable(path)
     with quiet_loading():
         try:
-            return SentenceTransformer(path, device=device, model_kwargs=_number_type(dtype))
+            return getattr(sentence_transformers, kind)(path, device=device, model_kwargs=_number_type(dtype))
         except Exception as error:
             raise model_not_loaded(path, error) from error
-
-
-@lru_cache(maxsize=4)
-def _load_cross_encoder(path: str, dtype: str, device: str, _identity: str) -> CrossEncoder:
-    try:
-        from sentence_transformers import CrossEncoder
-    except ImportError as error:
-        raise MissingDependency(error.name or "sentence_transformers", "local", f"the cross-encoder {path}") from None
-    require_device(device, dtype)
-    require_reachable(path)
-    with quiet_loading():
-        try:
-            model: CrossEncoder = CrossEncoder(path, device=device, model_kwargs=_number_type(dtype))
-        except Exception as error:
-            raise model_not_loaded(path, error) from error
-    return model
 
 
 def _number_type(dtype: str) -> dict[str, Any]:
@@ -260,13 +255,12 @@ def quiet_loading() -> Iterator[None]:
     """Keep transformers' own progress bars and load reports out of the way while a model loads."""
     from transformers.utils import logging as transformers_logging
 
-    state: dict[str, Any] = {"bars": transformers_logging.is_progress_bar_enabled()}
-    level = transformers_logging.get_verbosity()
+    had_bars, level = transformers_logging.is_progress_bar_enabled(), transformers_logging.get_verbosity()
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity(logging.ERROR)
     try:
         yield
     finally:
         transformers_logging.set_verbosity(level)
-        if state["bars"]:
+        if had_bars:
             transformers_logging.enable_progress_bar()

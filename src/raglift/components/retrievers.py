@@ -205,24 +205,19 @@ def parse_retriever(text: str) -> RetrieverSpec:
     form = _FORM.fullmatch(text.strip())
     if form is None:
         raise ConfigurationError(f"retriever: found {short_repr(text)}; expected {_GRAMMAR}")
-    numbers: dict[str, float] = {}
-    texts: dict[str, str] = {}
+    settings: dict[str, Any] = {}
     for setting in filter(None, map(str.strip, (form["settings"] or "").split(","))):
         name, _, found = (piece.strip() for piece in setting.partition("="))
-        value = _number(found) if name in _NUMBERS else None
-        if name in numbers or name in texts or (value is None and not (name in _TEXTS and found)):
+        value = _number(found) if name in _NUMBERS else found if name in _TEXTS else None
+        if name in settings or value in (None, ""):
             raise ConfigurationError(
                 f"retriever: found the setting {short_repr(setting)}; expected {_GRAMMAR}, each setting once"
             )
-        if value is None:
-            texts[name] = found
-        else:
-            numbers[name] = value
-    constant = numbers.pop("constant", RRF_CONSTANT)
-    weights = (numbers.pop("dense", 1.0), numbers.pop("bm25", 1.0))
+        settings[name] = value
+    constant = settings.pop("constant", RRF_CONSTANT)
+    weights = (settings.pop("dense", 1.0), settings.pop("bm25", 1.0))
     whole = int(constant) if constant == int(constant) else constant
-    settings = BM25Settings(**texts, **numbers)  # type: ignore[arg-type]  # the names are checked above
-    return RetrieverSpec(form["kind"], weights, whole, settings)  # type: ignore[arg-type]
+    return RetrieverSpec(form["kind"], weights, whole, BM25Settings(**settings))
 
 
 def _number(text: str) -> float | None:
@@ -234,20 +229,22 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def checked_weights(weights: Sequence[float], parts: int) -> tuple[float, ...]:
-    """Return the weights of a fusion.
+def checked_weights(weights: Sequence[float] | None, parts: int) -> tuple[float, ...]:
+    """Return the weights of a fusion; by default all 1.
 
     Raises:
         ConfigurationError: not one for each part, or one that is not a finite number above 0.
     """
-    given = tuple(weights) if isinstance(weights, (list, tuple)) else ()
-    numbers = [each for each in given if isinstance(each, (int, float)) and not isinstance(each, bool)]
-    usable = [float(each) for each in numbers if 0 < each < math.inf]
-    if len(usable) != parts or len(given) != parts:
+    if weights is None:
+        return (1.0,) * parts
+    found = tuple(weights) if isinstance(weights, (list, tuple)) else ()
+    numbers = [each for each in found if isinstance(each, (int, float)) and not isinstance(each, bool)]
+    usable = [each for each in numbers if 0 < each < math.inf]
+    if not len(usable) == len(found) == parts:
         raise ConfigurationError(
             f"fusion weights: found {short_repr(weights)}; expected {parts} numbers above 0, one for each retriever"
         )
-    return tuple(usable)
+    return tuple(map(float, usable))
 
 
 def checked_constant(constant: object) -> int:
@@ -303,7 +300,7 @@ class HybridRetriever:
             raise ConfigurationError(f"HybridRetriever: found {len(self.retrievers)} retrievers; expected two or more")
         if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
             raise ConfigurationError(f"HybridRetriever: found the depth {depth!r}; expected an integer, 1 or more")
-        self.weights = _weights(weights, len(self.retrievers))
+        self.weights = checked_weights(weights, len(self.retrievers))
         self.constant = checked_constant(constant)
         self.depth = depth
 
@@ -319,8 +316,8 @@ class HybridRetriever:
     def cost(self) -> IndexCost | None:
         """What the retrievers' indexes took together; None if one does not say."""
         costs = [getattr(retriever, "cost", None) for retriever in self.retrievers]
-        told = [cost for cost in costs if isinstance(cost, IndexCost)]
-        return IndexCost.together(told) if len(told) == len(costs) else None
+        known = [cost for cost in costs if isinstance(cost, IndexCost)]
+        return IndexCost.together(known) if len(known) == len(costs) else None
 
     @property
     def embedders(self) -> tuple[Embedder, ...]:
@@ -348,14 +345,10 @@ class HybridRetriever:
             k: the most hits of each.
             filters: for each query, which chunks may be found; None for all.
         """
-        return fuse([self._asked(one, queries, k, filters) for one in self.retrievers], self.weights, self.constant, k)
-
-    def _asked(
-        self, retriever: Any, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None
-    ) -> list[Ranking]:
-        filtered = {} if filters is None else {"filters": filters}
-        found: list[Ranking] = retriever.retrieve(queries, max(k, self.depth or 0), **filtered)
-        return found
+        filtered: dict[str, Any] = {} if filters is None else {"filters": filters}
+        depth = max(k, self.depth or 0)
+        rankings = [retriever.retrieve(queries, depth, **filtered) for retriever in self.retrievers]
+        return fuse(rankings, self.weights, self.constant, k)
 
 
 def fuse(
@@ -380,7 +373,7 @@ def fuse(
     Raises:
         ConfigurationError: no retriever, weights or a constant that make no sense, or unequal numbers of rankings.
     """
-    checked = _weights(weights, len(rankings_by_part))
+    checked = checked_weights(weights, len(rankings_by_part))
     added = checked_constant(constant)
     counts = {len(rankings) for rankings in rankings_by_part}
     if len(counts) != 1:
@@ -406,7 +399,3 @@ def _fused(rankings: Sequence[Ranking], weights: Sequence[float], constant: int,
     }
     best = sorted(ranks, key=lambda chunk_id: (-scores[chunk_id], ranks[chunk_id]))
     return Ranking.of((chunks[chunk_id], scores[chunk_id]) for chunk_id in best[:k])
-
-
-def _weights(weights: Sequence[float] | None, parts: int) -> tuple[float, ...]:
-    return (1.0,) * parts if weights is None else checked_weights(weights, parts)

@@ -7,7 +7,7 @@ import io
 import json
 import shutil
 import tempfile
-from contextlib import contextmanager, redirect_stderr
+from contextlib import redirect_stderr
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -31,7 +31,7 @@ from raglift.components.models import (
 from raglift.errors import CacheError, MissingDependency, ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from model2vec import StaticModel
     from numpy.typing import NDArray
@@ -71,7 +71,9 @@ def static_identity() -> str:
         MissingDependency: model2vec is not installed.
         CacheError: the folder that it is kept in cannot be written.
     """
-    digest = hashlib.sha256("".join(_hashes(_made_folder())).encode()).hexdigest()
+    files = [_made_folder() / name for name in _FILES]
+    hashes = [_hash(file, file.stat().st_mtime_ns) for file in files]
+    digest = hashlib.sha256("".join(hashes).encode()).hexdigest()
     return f"{_source()}:vectors {digest[:12]}"
 
 
@@ -134,7 +136,13 @@ def _made_folder() -> Path:
     if _is_whole(folder):
         return folder
     try:
-        with loading(), _only_one_process(folder):
+        from filelock import FileLock
+    except ImportError:
+        raise _missing("filelock") from None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # The system frees the lock of a process that is killed
+        with loading(), FileLock(folder.with_name(f"{folder.name}.lock")):
             if not _is_whole(folder):  # another process may have made it while this one waited
                 _make(folder)
     except OSError as error:
@@ -143,19 +151,6 @@ def _made_folder() -> Path:
             "Free some space, or set RAGLIFT_CACHE to a folder that can be written"
         ) from error
     return folder
-
-
-@contextmanager
-def _only_one_process(folder: Path) -> Iterator[None]:
-    """Let one process at a time make a folder. The system frees the lock of a process that is killed."""
-    try:
-        from filelock import FileLock
-    except ImportError:
-        raise _missing("filelock") from None
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_name(f"{folder.name}.lock")):
-        yield
 
 
 def _make(folder: Path) -> None:
@@ -225,13 +220,9 @@ def _is_whole(folder: Path) -> bool:
     return all(is_file(folder / name) for name in _FILES)
 
 
-def _hashes(folder: Path) -> list[str]:
-    """Return a hash of each file, computed once for each state of it."""
-    return [_hash(folder / name, (folder / name).stat().st_mtime_ns) for name in _FILES]
-
-
 @lru_cache(maxsize=4)
 def _hash(path: Path, _changed: int) -> str:
+    """Return the hash of a file, computed once for each state of it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

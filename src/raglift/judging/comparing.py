@@ -173,12 +173,9 @@ def _why_not_graded(people: NDArray[np.int64], levels: int) -> str:
         return ""
     if people.max() >= levels:
         return f"people's grades go to {people.max()} and the model's to {levels - 1}: not one scale"
-    if len(np.unique(people[people > 0])) < _TWO:
+    if len(np.unique(people[people > 0])) < 2:
         return "people gave no two positive grades: only relevant or not can be checked"
     return ""
-
-
-_TWO = 2
 
 
 def _unless(why: str, make: Callable[[], Coefficient]) -> Coefficient:

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 _SAME = 1e-12
-_FEWEST_QUERIES = 2
 
 
 def correct(
@@ -324,7 +323,7 @@ class _Units:
     def reason(self, population: bool) -> str:
         """Return why there is no interval; empty if there is one."""
         n, units = len(self.places), len(self.weights)
-        if population and self.clusters.count < _FEWEST_QUERIES:
+        if population and self.clusters.count < 2:
             return f"{counted(self.clusters.count, 'query')} cannot say how queries differ: at least 2 are needed"
         if n == units:
             return ""

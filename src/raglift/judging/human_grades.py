@@ -111,7 +111,7 @@ class HumanSample:
                     f"human grades: found one of query {quoted(query)} and chunk {quoted(chunk)}; expected pairs of "
                     "the sample only: what people chose to grade themselves says nothing about the rest"
                 )
-            if not _is_grade(grade):
+            if type(grade) is not int or not 0 <= grade <= HIGHEST_GRADE:
                 raise ConfigurationError(
                     f"human grades: query {quoted(query)}, chunk {quoted(chunk)}: found {grade!r}; expected an integer "
                     f"from 0 to {HIGHEST_GRADE:,}"
@@ -357,7 +357,3 @@ def _read_line(entry: Mapping[str, Any], here: Location) -> _Line | None:
         for finding in faults_of(error, _LINE, missing=missing):
             (here / ".".join(map(str, finding.keys))).fault(finding.found, finding.expected)
         return None
-
-
-def _is_grade(grade: object) -> bool:
-    return type(grade) is int and 0 <= grade <= HIGHEST_GRADE

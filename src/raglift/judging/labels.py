@@ -54,8 +54,9 @@ def labelled_queries(
         pool = replace(pool, queries=tuple(unlabelled))
     known = label_grades(pool, [entry.query for entry in pool.queries], rule)
     found = []
-    everything = zip(pool.queries, grades, known, _annotators(pool, annotator, days), strict=True)
-    for entry, of_query, by_label, annotators in everything:
+    days = days or [[""] * len(entry.chunks) for entry in pool.queries]
+    for entry, of_query, by_label, of_days in zip(pool.queries, grades, known, days, strict=True):
+        annotators = [replace(annotator, date=day or annotator.date) for day in of_days]
         new = [grade if label is None else None for grade, label in zip(of_query, by_label, strict=True)]
         relevant, irrelevant = _passages(entry, new, annotators, relevant_from)
         query = entry.query
@@ -63,15 +64,6 @@ def labelled_queries(
         irrelevant = (*query.judged_irrelevant, *irrelevant)
         found.append(replace(query, facts=facts, judged_irrelevant=irrelevant, judged="pool"))
     return tuple(found)
-
-
-def _annotators(
-    pool: Pool, annotator: Annotator, days: Sequence[Sequence[str]] | None
-) -> Sequence[Sequence[Annotator]]:
-    """Return who gave each grade, and when."""
-    if days is None:
-        return [[annotator] * len(entry.chunks) for entry in pool.queries]
-    return [[replace(annotator, date=day or annotator.date) for day in of_query] for of_query in days]
 
 
 def _passages(

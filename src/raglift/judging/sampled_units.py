@@ -89,11 +89,16 @@ def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) ->
             f"{len(frame):,} of the first {k} hits of these evaluations; expected the same evaluations, all of them: "
             "what could not be drawn is not represented"
         )
-    place_of = _places(pairs, frame)
+    entries = ((pairs.queries[query], chunk) for query, chunk in frame)
+    place_of = {(entry.query.id, entry.chunks[chunk].chunk.id): place for place, (entry, chunk) in enumerate(entries)}
     _check_ids(pairs, place_of, sample, scale)
     graded = _graded_in_order(sample)
     by_query = sample.sampled == "queries"
-    places, chance = _drawn_queries(pairs, frame, graded) if by_query else _drawn_pairs(place_of, graded)
+    if by_query:
+        places, chance = _drawn_queries(pairs, frame, graded)
+    else:
+        places = tuple(place_of[pair.query, pair.chunk] for pair in graded)
+        chance = np.array([pair.probability for pair in graded], dtype=np.float64)
     of = len({query for query, _ in frame}) if by_query else len(frame)
     fewest = min(FEWEST_SAMPLED, of)
     if len(places) < fewest:
@@ -113,12 +118,6 @@ def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) ->
     )
 
 
-def _places(pairs: Pool, frame: Sequence[tuple[int, int]]) -> dict[tuple[str, str], int]:
-    """Return the place of each pair of a frame in it, by the ids of query and chunk."""
-    entries = ((pairs.queries[query], chunk) for query, chunk in frame)
-    return {(entry.query.id, entry.chunks[chunk].chunk.id): place for place, (entry, chunk) in enumerate(entries)}
-
-
 def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: HumanSample, scale: int | None) -> None:
     """Raise for pairs that are not in the frame, and for grades beyond the scale."""
     queries = {entry.query.id for entry in pairs.queries}
@@ -132,12 +131,6 @@ def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: Hum
         raise ConfigurationError(
             f"human: found {counted(len(outside), 'pair')} of query and chunk outside of the pool: {_listed(outside)}; "
             "expected pairs that a system has among its first hits: others weigh nothing in its figures"
-        )
-    wrong = [pair for pair in sample.graded if type(pair.grade) is not int or pair.grade < 0]
-    if wrong:
-        raise ConfigurationError(
-            f"human: found grade {wrong[0].grade!r} for query {quoted(wrong[0].query)} and chunk "
-            f"{quoted(wrong[0].chunk)}; expected a whole number from 0, or None where people gave none"
         )
     too_high = [pair for pair in sample.graded if scale is not None and (pair.grade or 0) > scale]
     if too_high:
@@ -153,11 +146,6 @@ def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: Hum
             raise ConfigurationError(
                 f"human: found query {quoted(pair.query)} and chunk {quoted(pair.chunk)} twice, with the grades "
                 f"{other.grade} and {pair.grade}; expected each pair once"
-            )
-        if not 0.0 < pair.probability <= 1.0:
-            raise ConfigurationError(
-                f"human: found the probability {pair.probability!r} of query {quoted(pair.query)} and chunk "
-                f"{quoted(pair.chunk)}; expected the one with which it was drawn, above 0 and at most 1"
             )
 
 
@@ -196,13 +184,6 @@ def _graded_in_order(sample: HumanSample) -> list[SampledPair]:
             f"expected grades {reason}"
         )
     return graded
-
-
-def _drawn_pairs(
-    place_of: Mapping[tuple[str, str], int], graded: Sequence[SampledPair]
-) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    places = tuple(place_of[pair.query, pair.chunk] for pair in graded)
-    return places, np.array([pair.probability for pair in graded], dtype=np.float64)
 
 
 def _drawn_queries(

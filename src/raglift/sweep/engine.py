@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raglift.components.embedding import Embedder
-    from raglift.components.truncation import Pair, Truncated
+    from raglift.components.rerankers import Pair, Truncated
     from raglift.records.metric import Metric
     from raglift.records.rankings import Trace
     from raglift.results.evaluation import Evaluation

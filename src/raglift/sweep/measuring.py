@@ -17,9 +17,8 @@ from raglift.base.display import describe_error
 from raglift.components.devices import AUTO, OWN
 from raglift.components.embedding import build_index
 from raglift.components.models import EMBEDDED_MODEL
-from raglift.components.rerankers import PairReranker, sorted_by_score
+from raglift.components.rerankers import PairReranker, count_truncated, sorted_by_score
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
-from raglift.components.truncation import count_truncated
 from raglift.errors import CacheError, ConfigurationError, ModelOutputError, QueryFailed
 from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.components.batches import Workers
     from raglift.components.embedding import Embedder
-    from raglift.components.truncation import Pair, Truncated
+    from raglift.components.rerankers import Pair, Truncated
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
     from raglift.records.rankings import ReadInPart

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from raglift.components.truncation import Pair
+    from raglift.components.rerankers import Pair
     from raglift.sweep.measuring import Parts
 
 

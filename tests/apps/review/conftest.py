@@ -16,7 +16,7 @@ import uvicorn
 
 from raglift.cli import review
 from raglift.cli.app import app
-from raglift.components.chunkers import make_chunker
+from raglift.components.chunkers import parse_chunker
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset
 from raglift.judging.labels import labelled_queries
@@ -44,7 +44,7 @@ def lighthouse() -> Dataset:
 def evaluations(lighthouse: Dataset) -> list[Evaluation]:
     """BM25 over two ways of chunking."""
     systems = [
-        build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", size, 50))) for size in (900, 400)
+        build_retriever(lighthouse, LocalSystem("bm25", parse_chunker(f"recursive:{size}/50"))) for size in (900, 400)
     ]
     return [evaluate(system, lighthouse, reranker=None, ks=(1, 5), depth="deep", candidates=5) for system in systems]
 
@@ -59,7 +59,7 @@ def runs(evaluations: list[Evaluation], tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="session")
 def plain_run(lighthouse: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """BM25 over chunks that do not overlap, so that each has a grade of its own."""
-    system = build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", 600, 0)))
+    system = build_retriever(lighthouse, LocalSystem("bm25", parse_chunker("recursive:600/0")))
     evaluation = evaluate(system, lighthouse, reranker=None, ks=(1, 5), depth="deep", candidates=5)
     return evaluation.save(tmp_path_factory.mktemp("plain") / "run")
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,20 +52,6 @@ def test_the_carried_encoding_needs_no_network_and_imports_no_framework(
     assert load_encoding(DEFAULT_ENCODING).count("the lamp was lit") == 4
     assert not list(tmp_path.iterdir())
     assert not [name for name in sys.modules if name.startswith("llama_index.")]
-
-
-@pytest.mark.slow
-def test_threads_get_the_same_encoding(nothing_loaded) -> None:
-    found: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(load_encoding(DEFAULT_ENCODING).count("the lamp was lit")))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [4] * 4
 
 
 def test_an_encoding_that_cannot_be_downloaded_names_the_extra_that_carries_it(nothing_carried: None) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from raglift.base.tokens import load_encoding
-from raglift.components.chunkers import SEPARATORS, Chunker, RecursiveChunker
+from raglift.components.chunkers import SEPARATORS, RecursiveChunker
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk, Document
 
@@ -139,10 +139,6 @@ def test_a_chunk_id_names_the_document_and_the_place() -> None:
     chunks = RecursiveChunker(20, 0).split([Document("log.md", "the lamp was lit and the horn was silent")])
     assert chunks[0].id == f"log.md:{chunks[0].start}-{chunks[0].end}"
     assert len({chunk.id for chunk in chunks}) == len(chunks)
-
-
-def test_it_is_a_chunker() -> None:
-    assert isinstance(RecursiveChunker(), Chunker)
 
 
 def test_separators_may_come_as_a_list() -> None:

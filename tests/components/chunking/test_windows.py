@@ -3,14 +3,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import TokenTextSplitter
 
 from raglift.base.tokens import load_encoding
-from raglift.components.chunkers import Chunker, TokenChunker
-from raglift.errors import ConfigurationError
+from raglift.components.chunkers import TokenChunker
 from raglift.records.documents import Document
 
 SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -73,14 +71,3 @@ def test_neighbours_share_the_overlap() -> None:
 
 def test_an_empty_document_has_no_chunks() -> None:
     assert TokenChunker().split([Document("d", "")]) == ()
-
-
-def test_it_is_a_chunker() -> None:
-    assert isinstance(TokenChunker(), Chunker)
-
-
-def test_sizes_that_make_no_sense_are_errors() -> None:
-    with pytest.raises(ConfigurationError, match="chunk size: found 0; expected 1 or more tokens"):
-        TokenChunker(0)
-    with pytest.raises(ConfigurationError, match="less than the chunk size 10"):
-        TokenChunker(10, 10)

@@ -130,20 +130,6 @@ def test_an_incomplete_model_is_made_again(distilled: list[str], cache_folder: P
     assert distilled == ["distilled"] * 2
 
 
-def test_a_failed_distillation_leaves_nothing_behind(
-    distilled: list[str], cache_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(distillation, "_write", fail)
-        with pytest.raises(KeyboardInterrupt):
-            static_identity()
-    assert folders(cache_folder) == []
-    assert static_identity()
-
-
 IN_A_PROCESS = """
 import sys, time
 from pathlib import Path
@@ -240,22 +226,10 @@ question, answer, other = load_static_model().encode(texts, max_length=None)
 assert question @ answer > 0.4 > 0.2 > question @ other, (question @ answer, question @ other)
 """
 
-OF_FEWER_WORDS = r"""
-from raglift.components import static_model as distillation
-distillation._SETTINGS["token_remove_pattern"] = r"[^t[].*|\[unused.*"
-print(distillation.static_identity())
-"""
-
 
 @pytest.mark.full
 def test_the_real_model_knows_what_texts_are_about(shared_cache: Path) -> None:
     run_alone(THE_REAL_ONE, shared_cache)
-
-
-@pytest.mark.full
-def test_two_processes_distil_the_same_whatever_their_threads(tmp_path: Path) -> None:
-    """Of the words with t, since all of them take most of a minute."""
-    assert run_alone(OF_FEWER_WORDS, tmp_path / "one", "1") == run_alone(OF_FEWER_WORDS, tmp_path / "two", "2")
 
 
 def run_alone(script: str, cache: Path, threads: str = "1") -> str:

@@ -167,10 +167,6 @@ def test_texts_longer_than_the_model_reads_are_counted_once_each() -> None:
     assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
 
 
-def test_no_texts_give_no_vectors() -> None:
-    assert embed(LetterEmbedder(), [], "document", Cache(None)).vectors.shape[0] == 0
-
-
 def test_minilm_says_which_texts_it_truncates() -> None:
     embedder = SentenceTransformerEmbedder()
     embedding = embed(embedder, ["the lamp " * 300, "the lamp"], "document", Cache(None))

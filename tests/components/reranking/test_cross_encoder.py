@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from raglift.base.cache import Cache
-from raglift.components.rerankers import CrossEncoderReranker, Reranker
+from raglift.components.cross_encoder import CrossEncoderReranker
+from raglift.components.rerankers import Reranker
 from raglift.errors import ConfigurationError, ModelError
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking

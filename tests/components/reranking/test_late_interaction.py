@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from raglift.base.cache import Cache
+from raglift.components.late_interaction import LateInteractionReranker
 from raglift.components.models import embedded_model_path
-from raglift.components.rerankers import LateInteractionReranker, Reranker
+from raglift.components.rerankers import Reranker
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
 
@@ -28,12 +29,6 @@ def test_the_chunk_that_answers_comes_first() -> None:
     assert reranked[0].chunk.text == TEXTS[1]
     assert [hit.rank for hit in reranked] == [1, 2, 3]
     assert {hit.chunk.id for hit in reranked} == {hit.chunk.id for hit in RANKING}
-
-
-@pytest.mark.slow
-def test_two_constructions_agree() -> None:
-    first = scores_of(LateInteractionReranker(cache=Cache(None)))
-    assert scores_of(LateInteractionReranker(cache=Cache(None))) == first
 
 
 @pytest.mark.slow

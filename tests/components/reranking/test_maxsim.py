@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raglift.components.maxsim import TokenMatrix, maxsim
+from raglift.components.late_interaction import TokenMatrix, maxsim
 
 torch = pytest.importorskip("torch")
 
@@ -41,7 +41,3 @@ def test_rows_that_fill_up_never_have_the_greatest_similarity() -> None:
     query, text = TokenMatrix.of(torch.tensor([[1.0, 0.0]])), TokenMatrix.of(torch.tensor([[-1.0, 0.1]]))
     assert float(next(maxsim([(query, text)]))[0]) < -0.9
     assert (len(text.rows), text.tokens) == (16, 1)
-
-
-def test_no_pairs_have_no_similarities() -> None:
-    assert list(maxsim([])) == []

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.cache import Cache, content_key
+from raglift.base.cache import Cache
+from raglift.components.cross_encoder import CrossEncoderReranker
+from raglift.components.late_interaction import LateInteractionReranker, windows_of
 from raglift.components.models import load_sentence_transformer
-from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
-from raglift.components.truncation import OVERLAP, Truncated, windows_of
+from raglift.components.rerankers import Truncated
 from raglift.errors import ModelError
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking, ReadInPart
@@ -38,13 +39,6 @@ def model() -> Any:
 def tokens_of(model: Any, text: str) -> list[int]:
     ids: list[int] = model.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
     return ids
-
-
-@pytest.mark.slow
-def test_texts_that_differ_only_after_the_limit_get_different_scores() -> None:
-    reranker = LateInteractionReranker(cache=Cache(None))
-    found = reranker.scores([(QUERY, LONG + FILLER), (QUERY, LONG + END)])
-    assert found[QUERY, LONG + END] > found[QUERY, LONG + FILLER] + 1
 
 
 @pytest.mark.slow
@@ -112,17 +106,6 @@ def test_appending_changes_no_window_but_the_last(model: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_text_scores_at_least_what_its_complete_windows_score() -> None:
-    reranker = LateInteractionReranker(dtype="float32", cache=Cache(None))
-    model = load_sentence_transformer("minilm", "float32")
-    text = f"{END} {LONG}"
-    windows = list(windows_of(model, text, LIMIT))[:-1]
-    for more in ("", FILLER, "The keeper's boat. " * 200):
-        scores = reranker.scores([(QUERY, text + more), *((QUERY, window) for window in windows)])
-        assert scores[QUERY, text + more] >= max(scores[QUERY, window] for window in windows)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
     """In planned batches, in none, alone and among others; a text read at once is scored as in one product."""
@@ -143,15 +126,6 @@ def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
     assert together[QUERY, texts[0]] == pytest.approx(float(similarities.amax(dim=1).sum()), abs=1e-5)
 
 
-def test_a_score_of_a_raglift_that_cut_long_texts_is_not_used() -> None:
-    cache = Cache(None)
-    reranker = LateInteractionReranker(cache=cache)
-    older = reranker.identity.replace(f":windows{OVERLAP}", "")
-    assert older != reranker.identity
-    cache.put_many({content_key("score", older, QUERY, LONG): bytes(8)})
-    assert reranker.missing([(QUERY, LONG)]) == [(QUERY, LONG)]
-
-
 def read(reranker: Any, queries: list[str], *texts: str) -> ReadInPart | None:
     ranking = Ranking.of((Chunk(text), None) for text in texts)
     found: ReadInPart | None = reranker.read_in_part(queries, [ranking] * len(queries))
@@ -169,7 +143,7 @@ def test_late_interaction_reads_texts_whole_and_counts_queries_that_it_does_not(
 
 
 def test_texts_that_cannot_be_cut_into_windows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raglift.components.rerankers.can_be_windowed", lambda _: False)
+    monkeypatch.setattr("raglift.components.late_interaction.can_be_windowed", lambda _: False)
     reranker = LateInteractionReranker(cache=Cache(None))
     assert read(reranker, [QUERY], LONG, END) == ReadInPart(candidates=1, of=2)
     scores = reranker.scores([(QUERY, LONG + END), (QUERY, LONG)])
@@ -216,7 +190,7 @@ def test_a_model_that_cannot_be_loaded_leaves_its_cached_scores_and_no_count(
 
     cache = Cache(None)
     CrossEncoderReranker(str(tiny_cross_encoder), cache=cache).scores([("who", "the lamp")])
-    monkeypatch.setattr("raglift.components.rerankers.load_cross_encoder", refuse)
+    monkeypatch.setattr("raglift.components.cross_encoder.load_cross_encoder", refuse)
     gone = CrossEncoderReranker(str(tiny_cross_encoder), cache=cache)
     assert len(gone.scores([("who", "the lamp")])) == 1
     assert read(gone, ["who"], "the lamp") is None

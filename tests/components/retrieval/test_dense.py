@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from raglift.base.cache import Cache
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.retrievers import DenseRetriever, Indexed, Retriever
+from raglift.components.retrievers import DenseRetriever, Retriever
 from raglift.records.documents import Chunk
 
 CHUNKS = [Chunk("The lamp is lit at dusk."), Chunk("Herring were sold by the barrel.")]
@@ -15,15 +15,3 @@ def test_each_query_gets_its_own_ranking_in_order() -> None:
     assert lamp[0].chunk is CHUNKS[0]
     assert herring[0].chunk is CHUNKS[1]
     assert (lamp[0].rank, len(lamp)) == (1, 1)
-
-
-def test_no_queries_give_no_rankings() -> None:
-    retriever = DenseRetriever(build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None)))
-    assert retriever.retrieve([], 3) == []
-
-
-def test_the_cost_is_that_of_the_index() -> None:
-    retriever = DenseRetriever(build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None)))
-    assert isinstance(retriever, Indexed)
-    assert retriever.cost == retriever.index.cost
-    assert retriever.cost.chunks == 2

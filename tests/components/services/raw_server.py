@@ -30,8 +30,6 @@ def listed(mode: str, cursor: str | None) -> dict[str, object]:
         page = int(cursor or 0)
         tools = [tool(f"tool_{page}_{number}") for number in range(3)] + ([tool("search")] if page == PAGES - 1 else [])
         return {"tools": tools, **({"nextCursor": str(page + 1)} if page < PAGES - 1 else {})}
-    if mode == "endless pages":
-        return {"tools": [tool("search")], "nextCursor": "again"}
     if mode == "no tools":
         return {"tools": []}
     if mode == "two searches":
@@ -58,12 +56,10 @@ def called(mode: str, request: dict[str, object]) -> None:
     answer(request, {"content": [{"type": "text", "text": text}]})
 
 
-def main() -> None:  # noqa: C901 — one branch a mode
+def main() -> None:
     mode = sys.argv[1] if len(sys.argv) > 1 else ""
     if mode == "dies at start":
         sys.exit("cannot open the index: hush-hush-4711")
-    if mode == "chatters":
-        say("Starting the server …")
     if mode == "says nothing":
         say("ready!")
         time.sleep(60)

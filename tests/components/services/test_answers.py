@@ -128,23 +128,6 @@ def test_what_to_write_in_the_mapping_is_suggested_and_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("paths", "nearest"),
-    [
-        ({"text": "doc.body.plane"}, 'nearest: "doc.body.plain"'),
-        ({"id": "doc.number"}, '"doc.nr"'),
-        ({"doc_id": "doc.source.file"}, 'nearest: "doc.source.file.name"'),
-        ({"score": "doc.body.plain"}, '"rank"'),
-    ],
-)
-def test_a_misspelt_path_shows_those_that_there_are_and_no_other_field(paths: dict[str, str], nearest: str) -> None:
-    hit = {"rank": 1, "doc": {"nr": 7, "body": {"plain": "The lamp."}, "source": {"file": {"name": "lamp.md"}}}}
-    with pytest.raises(ServiceUnusable) as raised:
-        read([hit], **{"hits": ".", "text": "doc.body.plain", **paths})
-    assert nearest in str(raised.value).partition("; the hits have ")[2]
-    assert "in the mapping" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
     ("hit", "doc_id"),
     [
         ({"text": "a", "page": "lamp.md", "doc_id": 3}, "lamp.md"),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import logging
 import socket
 import ssl
@@ -77,11 +75,6 @@ def test_any_query_arrives_unchanged_in_an_address(echo: SearchServer, query: st
     HttpRetriever(f"{echo.address}?lang=en", mapping).retrieve_one(query, 3)
     sent = parse_qs(urlsplit(echo.requests[-1].target).query, keep_blank_values=True, strict_parsing=True)
     assert sent == {"lang": ["en"], "q": [query], "size": ["3"]}
-
-
-def test_a_query_that_looks_like_a_placeholder_is_not_replaced_again(echo: SearchServer) -> None:
-    HttpRetriever(echo.address).retrieve_one('{k} "} {query}', 2)
-    assert echo.requests[-1].json == {"query": '{k} "} {query}', "k": 2}
 
 
 def test_the_filter_of_a_query_is_sent_where_the_mapping_has_a_place_for_it() -> None:
@@ -185,22 +178,6 @@ def test_what_went_wrong_is_said_in_plain_words(
 
 def test_an_answer_that_takes_too_long_says_so() -> None:
     assert str(failure(SearchAnswer(seconds=9), {"timeout": 0.3})) == "no answer within 0.3 s"
-
-
-def test_a_packed_answer_is_read() -> None:
-    packed = SearchAnswer(body=gzip.compress(json.dumps(GOOD).encode()), headers={"Content-Encoding": "gzip"})
-    with asked(packed) as (retriever, _):
-        assert len(retriever.retrieve_one("lamp", 5)) == 1
-
-
-@pytest.mark.slow
-def test_nobody_there_is_told_once_and_soon() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{held.getsockname()[1]}/search"
-        dataset = Dataset.from_dict({f"question {n}": ["x"] for n in range(300)})
-        with pytest.raises(ServiceUnusable, match=r"no connection to .*Connection refused; expected a service there"):
-            rl.evaluate(HttpRetriever(address), dataset, ks=[1], progress=False)
 
 
 def test_a_service_that_is_started_later_is_asked() -> None:

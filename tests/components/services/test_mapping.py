@@ -23,7 +23,7 @@ timeout: 5
 """
 FAULTY = """\
 methd: GET
-headers: {X: 3, Content-Length: "3", Y: "a\\nb"}
+headers: {X: 3, Y: "a\\nb"}
 params: {q: "{question}", r: [1]}
 timeout: -1
 response: {hitz: a, text: "a..b", id: 3}
@@ -40,7 +40,6 @@ json:
 FAULTS = {
     "1: methd": 'field "methd"',
     "2: headers.X": "no text",
-    "2: headers.Content-Length": "Content-Length",
     "2: headers.Y": "letters",
     "3: params.q": "{question}",
     "3: params.r": "a list",

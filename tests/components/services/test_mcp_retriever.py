@@ -136,11 +136,6 @@ def test_all_pages_of_the_list_of_tools_are_read(raw: Callable[..., str]) -> Non
         assert retriever.plan().name == "search"
 
 
-def test_a_list_of_tools_that_never_ends_is_left(raw: Callable[..., str]) -> None:
-    with McpRetriever(raw("endless pages")) as retriever:
-        assert [hit.chunk.text for hit in retriever.retrieve_one("a", 2).hits] == ["a 0", "a 1"]
-
-
 @pytest.mark.slow
 def test_a_server_that_crashes_is_started_again_for_the_next_try(raw: Callable[..., str], tmp_path: Path) -> None:
     dataset = rl.Dataset.from_dict({"before": ["before 0"], "die": ["die 0"], "after": ["after 0"]})

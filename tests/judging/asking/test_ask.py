@@ -105,10 +105,6 @@ def test_equal_prompts_are_asked_once(server, model, cache):
     assert reasons(answers) == [f"passage {number}" for number in (0, 1, 2, 3, 4, 4, 3, 2, 1, 0)]
 
 
-def test_no_prompts_need_no_model(server, model, cache):
-    assert ask_all(model, [], Grade, cache=cache).values == ()
-
-
 def test_at_most_so_many_requests_are_under_way_and_no_fewer(model, cache, server):
     now, most, counting = 0, 0, threading.Lock()
 
@@ -125,11 +121,6 @@ def test_at_most_so_many_requests_are_under_way_and_no_fewer(model, cache, serve
     server.replies = slow
     ask_all(model, prompts(12), Grade, concurrency=3, cache=cache)
     assert most == 3
-
-
-def test_progress_has_a_rate(model, cache, capsys):
-    ask_all(model, prompts(3), Grade, cache=cache, progress=True, label="grade")
-    assert "grade: 3/3 prompts (" in capsys.readouterr().err
 
 
 # The cache

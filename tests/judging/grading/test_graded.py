@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from raglift.base.cache import Cache
-from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError
 from raglift.judging.batch import NoAnswer
 from raglift.judging.grading import estimate_grading, grade
@@ -120,15 +119,6 @@ def test_the_model_is_told_to_think_before_it_grades(server: OpenAIServer, pairs
     assert "'enum': [0, 1, 2, 3]" in body
 
 
-def test_what_was_answered_is_not_asked_again(server: OpenAIServer, pairs: Pool, cache: Cache) -> None:
-    first = grade(pairs, cache=cache)
-    again = grade(pairs, cache=cache)
-    assert again.asked == 0
-    assert again.grades == first.grades
-    assert again.reasons == first.reasons
-    assert len(server.requests) == 5
-
-
 @pytest.mark.parametrize("change", [{"scale": 5}, {"rubric": "3: it says who. 0: it does not."}])
 def test_another_scale_or_rubric_is_another_question(
     server: OpenAIServer, pairs: Pool, cache: Cache, change: dict[str, Any]
@@ -198,17 +188,6 @@ def test_a_chunk_without_words_is_not_asked_about(server: OpenAIServer, cache: C
     assert len(server.requests) == 1
     assert [each.reason for each in graded.not_graded] == ["the chunk has no words"]
     assert len(graded.to_dataset()) == 1
-
-
-def test_labels_are_read_back_as_they_were_made(
-    server: OpenAIServer, pairs: Pool, cache: Cache, tmp_path: Path
-) -> None:
-    labels = grade(pairs, cache=cache).to_dataset()
-    assert read_queries(write_queries(labels, tmp_path / "labels.jsonl")) == labels.queries
-    assert {passage.annotator.model for query in labels for fact in query.facts for passage in fact.passages} == {
-        "openai:gpt-4o-mini"
-    }
-    assert len(server.requests) == 5
 
 
 def test_filling_keeps_what_people_said(server: OpenAIServer, cache: Cache) -> None:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import raglift as rl
-from raglift.components.rerankers import CrossEncoderReranker
+from raglift.components.cross_encoder import CrossEncoderReranker
 from raglift.records.rankings import ReadInPart
 from raglift.running.evaluation import rerank
 

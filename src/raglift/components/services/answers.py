@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import Secrets, printable, shorten
-from raglift.base.validation import nearest, quoted
+from raglift.base.validation import quoted
 from raglift.components.services.mapping import MISSING, field_path_text, follow
 from raglift.errors import ServiceUnusable
 from raglift.records.documents import Chunk
@@ -111,11 +111,11 @@ def _is_usual(field: _Field, value: Any) -> bool:
 
 
 class _OtherShape(Exception):
-    """An answer of another shape: what was found, what was expected, and what to do."""
+    """An answer of another shape: what was found, and what was expected."""
 
-    def __init__(self, found: str, expected: str, advice: str = "") -> None:
-        super().__init__(found, expected, advice)
-        self.found, self.expected, self.advice = found, expected, advice
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found, expected)
+        self.found, self.expected = found, expected
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,9 @@ class AnswerReader:
         try:
             return self._hits(answer)
         except _OtherShape as other:
-            message = (
-                f"JSON of another shape: {other.found} — found {self.secrets.hidden(_outline(answer))}; "
-                f"expected {other.expected}{other.advice or _suggestion(answer)}"
-            )
+            outline = self.secrets.hidden(shorten(_outline(answer), _LONGEST_OUTLINE))
+            expected = f"{other.expected}{_suggestion(answer)}"
+            message = f"JSON of another shape: {other.found} — found {outline}; expected {expected}"
         raise ServiceUnusable(printable(message))
 
     def _hits(self, answer: Any) -> list[tuple[Chunk, float | None]]:
@@ -151,12 +150,16 @@ class AnswerReader:
         metadata = self._metadata(hits, columns["text"])
         if self.doc_key is not None and self.paths.doc_id is None:
             holders = zip(metadata, hits, strict=True)
-            columns["doc_id"] = [_identity(_unwrapped(_first_value(self.doc_key, *each))) for each in holders]
+            columns["doc_id"] = [_identity(_unwrapped(self._document_of(*each))) for each in holders]
         scores = columns.pop("score")
         columns["id"] = [each or "" for each in columns["id"]]
         fields = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         chunks = [Chunk(**each, metadata=more) for each, more in zip(fields, metadata, strict=True)]
         return list(zip(chunks, scores, strict=True))
+
+    def _document_of(self, *holders: Any) -> Any:
+        held = [each.get(self.doc_key) for each in holders if isinstance(each, dict)]
+        return next((value for value in held if value is not None), None)
 
     def _list(self, answer: Any) -> Sequence[Any]:
         path = self.paths.hits
@@ -183,10 +186,7 @@ class AnswerReader:
                 column.append(known.read(value))
             except (TypeError, ValueError, OverflowError):
                 place = "" if path is None else f": {field_path_text(path)}"
-                advice = "" if path is None else _fields_text(hits, path)
-                raise _OtherShape(
-                    f"hit {rank} has {_kind_of(value)} for {name}{place}", known.expected, advice
-                ) from None
+                raise _OtherShape(f"hit {rank} has {_kind_of(value)} for {name}{place}", known.expected) from None
         return column
 
     def _at(self, hits: Sequence[Any], name: str, path: FieldPath) -> list[Any]:
@@ -197,8 +197,7 @@ class AnswerReader:
         """
         values = [follow(hit, path) for hit in hits]
         if all(value is MISSING for value in values):
-            found = f"no hit has {name}: {field_path_text(path)}"
-            raise _OtherShape(found, f"{name} there", _fields_text(hits, path))
+            raise _OtherShape(f"no hit has {name}: {field_path_text(path)}", f"{name} there")
         return [None if value is MISSING else value for value in values]
 
     def _metadata(self, hits: Sequence[Any], texts: Sequence[str]) -> list[dict[str, Any]]:
@@ -245,10 +244,6 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if _unwrapped(value) != text}
 
 
-def _first_value(key: str, *holders: Any) -> Any:
-    return next((each[key] for each in holders if isinstance(each, dict) and each.get(key) is not None), None)
-
-
 # Descriptions of an answer, for users who have to write a mapping.
 
 
@@ -256,25 +251,20 @@ _MOST_FIELDS = 8
 _DEEPEST = 5
 _LONGEST_TEXT = 60
 _LONGEST_OUTLINE = 400
-_HITS_LOOKED_AT = 5
 _MOST_LOOKED_AT = 1_000
 _NO_PROSE = re.compile(r"_?(.*[_-])?(id|uuid|key|hash|url|uri|type|index)", re.IGNORECASE)
 """The names of fields that hold no text to read."""
 
 
-def _outline(value: Any) -> str:
+def _outline(value: Any, depth: int = 0) -> str:
     """Return the fields of a value and what is in them: `{"took": 5, "rows": [10 × {"body": "The lamp …"}]}`."""
-    return shorten(_outline_below(value, 0), _LONGEST_OUTLINE)
-
-
-def _outline_below(value: Any, depth: int) -> str:
     if isinstance(value, (dict, list)) and value and depth >= _DEEPEST:
         return "{…}" if isinstance(value, dict) else "[…]"
     if isinstance(value, dict):
-        fields = [f"{quoted(name)}: {_outline_below(value[name], depth + 1)}" for name in list(value)[:_MOST_FIELDS]]
+        fields = [f"{quoted(name)}: {_outline(value[name], depth + 1)}" for name in list(value)[:_MOST_FIELDS]]
         return "{" + ", ".join([*fields, *(["…"] if len(value) > _MOST_FIELDS else [])]) + "}"
     if isinstance(value, list):
-        return f"[{len(value):,} × {_outline_below(value[0], depth + 1)}]" if value else "[]"
+        return f"[{len(value):,} × {_outline(value[0], depth + 1)}]" if value else "[]"
     if isinstance(value, str):
         return quoted(shorten(" ".join(value.split()), _LONGEST_TEXT))
     if isinstance(value, bool) or value is None:
@@ -294,17 +284,6 @@ def _values_below(value: Any) -> Iterator[tuple[FieldPath, Any]]:
         yield path, each
         if isinstance(each, dict) and len(path) < _DEEPEST and len(pending) < _MOST_LOOKED_AT:
             pending += [((*path, name), inner) for name, inner in each.items()]
-
-
-def _fields_text(hits: Sequence[Any], misspelt: FieldPath) -> str:
-    """Return which of the fields that hits have is written nearly like a path."""
-    known = dict.fromkeys(
-        field_path_text(path)
-        for hit in hits[:_HITS_LOOKED_AT]
-        for path, value in _values_below(hit)
-        if path and path != misspelt and not isinstance(value, dict)
-    )
-    return f"; the hits have {nearest(field_path_text(misspelt), list(known))}" if known else ""
 
 
 def _suggestion(answer: Any) -> str:

@@ -64,14 +64,9 @@ def texts_of(template: Any) -> Iterator[str]:
     """Yield every text of a template, but for the names of its fields."""
     if isinstance(template, str):
         yield template
-    for value in _values(template):
-        yield from texts_of(value)
-
-
-def _values(template: Any) -> list[Any]:
-    if isinstance(template, dict):
-        return list(template.values())
-    return template if isinstance(template, list) else []
+    elif isinstance(template, (dict, list)):
+        for value in template.values() if isinstance(template, dict) else template:
+            yield from texts_of(value)
 
 
 def has_placeholder(template: Any, placeholder: str) -> bool:
@@ -151,7 +146,6 @@ _METHODS = ("GET", "POST")
 _DEFAULT_REQUEST = {"query": QUERY, "k": K}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]+")
-_FRAMING_HEADERS = ("connection", "content-length", "transfer-encoding")
 _PLACEHOLDERS = f'one of "{K}", "{QUERY}", "{FILTER}"'
 
 
@@ -177,8 +171,6 @@ def _method(value: Any) -> str:
 def _header_name(value: Any) -> str:
     if not isinstance(value, str) or not _HEADER_NAME.fullmatch(value):
         raise wrong(described(value), "the name of a header, for example Authorization")
-    if value.lower() in _FRAMING_HEADERS:
-        raise wrong(f"the header {quoted(value)}", "none of this name: it follows from what is sent")
     return value
 
 
@@ -357,6 +349,7 @@ class ServiceMapping(BaseModel):
 _MAPPING = TypeAdapter(ServiceMapping)
 _WANTED = f'the fields of a mapping, for example json: {{question: "{QUERY}", top: "{K}"}}'
 _NOT_DECISIVE = {"timeout", "start_timeout"}
+_LOGINS = ("authorization", "proxy-authorization", "cookie")
 
 
 def load_mapping(path: str | os.PathLike[str]) -> ServiceMapping:
@@ -414,13 +407,10 @@ def mapping_digest(mapping: ServiceMapping | str | os.PathLike[str]) -> str:
     """
     content = mapping_of(mapping).model_dump(exclude=_NOT_DECISIVE)
     for name in ("headers", "params", "env"):
-        content[name] = {key: None if _is_secret(key) else value for key, value in (content[name] or {}).items()}
+        values = (content[name] or {}).items()
+        content[name] = {key: None if is_secret_name(key) or key.lower() in _LOGINS else value for key, value in values}
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _is_secret(name: str) -> bool:
-    return is_secret_name(name) or name.lower() in ("authorization", "proxy-authorization", "cookie")
 
 
 def _validated(fields: Mapping[str, Any], source: str, locate: Callable[[Keys], str]) -> ServiceMapping:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 CLOSING_SECONDS = 8.0
 """The SDK gives a server so long to end: it is asked, told, and killed."""
-_MOST_PAGES = 100
 _MOST_BYTES = 100_000_000
 _STDERR_BYTES = 4_000
 _SESSION_GONE = (404, 410)
@@ -148,9 +147,7 @@ class Connection:
                 async with asyncio.timeout(self._server.start_timeout) as limit, client:
                     page = await client.list_tools()
                     tools = {tool.name: tool for tool in page.tools}
-                    for _ in range(_MOST_PAGES):
-                        if page.next_cursor is None:
-                            break
+                    while page.next_cursor is not None:
                         page = await client.list_tools(cursor=page.next_cursor)
                         tools |= {tool.name: tool for tool in page.tools}
                     self.tools = tuple(tools.values())

@@ -173,6 +173,7 @@ class McpRetriever(ServiceRetriever):
 
     def __enter__(self) -> Self:
         self._state.users += 1
+        self._state.crashes, self._state.refused = 0, ""  # each evaluation in an outer block tries again
         return self
 
     def __exit__(self, *_: object) -> None:
