@@ -45,6 +45,7 @@ def own(index: DenseIndex, dataset: Dataset) -> Evaluation:
 def test_langchain_over_the_same_index_ranks_and_scores_the_same(
     index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
 ) -> None:
+    import faiss
     from langchain_community.docstore.in_memory import InMemoryDocstore
     from langchain_community.vectorstores import FAISS
     from langchain_core.documents import Document
@@ -62,7 +63,9 @@ def test_langchain_over_the_same_index_ranks_and_scores_the_same(
         for chunk in index.chunks
     }
     numbers = dict(enumerate(documents))
-    store = FAISS(Vectors(), index.faiss_index, InMemoryDocstore(documents), numbers)
+    flat = faiss.IndexFlatIP(index.vectors.shape[1])
+    flat.add(index.vectors)
+    store = FAISS(Vectors(), flat, InMemoryDocstore(documents), numbers)
     assert_same(rl.evaluate(store.as_retriever(), dataset, ks=(1, 5, 10), depth="deep", candidates=CANDIDATES), own)
 
 

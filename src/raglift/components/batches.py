@@ -194,8 +194,8 @@ def can_be_padded(model: Any) -> bool:
     if not can_count_tokens(model):
         return False
     module = model[0]
-    own = (module.query_length, module.document_length, module.query_expansion)
-    return not any(own) and module.tokenizer.pad_token is not None
+    lengths = (module.query_length, module.document_length, module.query_expansion)
+    return not any(lengths) and module.tokenizer.pad_token is not None
 
 
 def can_count_tokens(model: Any) -> bool:
@@ -243,8 +243,8 @@ def token_counts(model: Any, texts: Sequence[str], prompt: str = "", *, marks: b
     """
     if not texts:
         return []
-    given = [prompt + text for text in texts] if prompt else list(texts)
-    ids = model.tokenizer(given, truncation=False, add_special_tokens=marks, verbose=False)["input_ids"]
+    prompted = [prompt + text for text in texts] if prompt else list(texts)
+    ids = model.tokenizer(prompted, truncation=False, add_special_tokens=marks, verbose=False)["input_ids"]
     return [len(tokens) for tokens in ids]
 
 

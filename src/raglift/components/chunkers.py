@@ -175,8 +175,8 @@ class RecursiveChunker:
 
     def __str__(self) -> str:
         named = "" if self.encoding == DEFAULT_ENCODING else f":{self.encoding}"
-        own = "" if self.separators in (None, SEPARATORS) else f" at {', '.join(map(repr, self.separators or ()))}"
-        return f"recursive:{self.size}/{self.overlap}:{self.unit}{named}{own}"
+        cuts = "" if self.separators in (None, SEPARATORS) else f" at {', '.join(map(repr, self.separators or ()))}"
+        return f"recursive:{self.size}/{self.overlap}:{self.unit}{named}{cuts}"
 
     def split(self, documents: Iterable[Document]) -> tuple[Chunk, ...]:
         """Split each document; chunk ids are the document's id and the chunk's offsets.

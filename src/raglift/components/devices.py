@@ -90,8 +90,8 @@ def require_device(device: str, dtype: str | None = None) -> None:
     mps = torch.backends.mps.is_available()
     kind, _, number = device.partition(":")
     if not mps if kind == "mps" else int(number or 0) >= cuda:
-        there = ["auto", CPU, *(f"cuda:{each}" for each in range(cuda)), *(["mps"] if mps else [])]
-        expected = f"{', '.join(there[:-1])} or {there[-1]}"
+        available = ["auto", CPU, *(f"cuda:{each}" for each in range(cuda)), *(["mps"] if mps else [])]
+        expected = f"{', '.join(available[:-1])} or {available[-1]}"
         raise ConfigurationError(
             f"device: found {device!r}, which is not there (PyTorch {torch.__version__}); expected {expected}"
         )

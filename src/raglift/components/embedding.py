@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -323,13 +323,6 @@ class DenseIndex:
     """How many distinct texts the chunks have."""
     seconds: float | None = None
     """Wall time of embedding, without loading the model; None when vectors came from the cache."""
-
-    @cached_property
-    def faiss_index(self) -> Any:
-        """A `faiss.IndexFlatIP` over the vectors, for use elsewhere: it holds a copy of them."""
-        index = faiss_module().IndexFlatIP(self.vectors.shape[1])
-        index.add(self.vectors)
-        return index
 
     @property
     def cost(self) -> IndexCost:

@@ -49,9 +49,9 @@ class ContextualChunker:
 
     def split(self, documents: Iterable[Document]) -> tuple[Chunk, ...]:
         """Split each document, and put each chunk into its context."""
-        given = list(documents)
-        paths = {document.id: _Paths(document) for document in given}
-        chunks = self.chunker.split(given)
+        sources = list(documents)
+        paths = {document.id: _Paths(document) for document in sources}
+        chunks = self.chunker.split(sources)
         return tuple(replace(chunk, context=paths[chunk.doc_id or ""].context_of(chunk)) for chunk in chunks)
 
 

@@ -258,31 +258,31 @@ def windows_of(model: Any, text: str, limit: int) -> dict[str, int]:
     return windows
 
 
-def _add_windows(windows: dict[str, int], model: Any, text: str, limit: int, room: int) -> None:
-    pieces = _pieces(model, text, room)
+def _add_windows(windows: dict[str, int], model: Any, text: str, limit: int, budget: int) -> None:
+    pieces = _pieces(model, text, budget)
     for piece, tokens in zip(pieces, token_counts(model, pieces), strict=True):
-        if tokens > limit and room > 1:  # some tokenizers make more tokens of a word's middle than of the word
-            _add_windows(windows, model, piece, limit, room // 2)
+        if tokens > limit and budget > 1:  # some tokenizers make more tokens of a word's middle than of the word
+            _add_windows(windows, model, piece, limit, budget // 2)
         else:
             windows.setdefault(piece, tokens)
 
 
-def _pieces(model: Any, text: str, room: int) -> list[str]:
-    """Return pieces of at most `room` tokens that cover the text, each sharing its first tokens with the one before."""
+def _pieces(model: Any, text: str, budget: int) -> list[str]:
+    """Return pieces of at most `budget` tokens that cover the text, and share a few with their neighbours."""
     encoded = model.tokenizer(
         text, truncation=False, add_special_tokens=False, return_offsets_mapping=True, verbose=False
     )
     places, words = encoded["offset_mapping"], encoded.word_ids(0)
-    overlap, slack = min(OVERLAP, room // 3), room // 8
+    overlap, slack = min(OVERLAP, budget // 3), budget // 8
     begin, pieces = 0, []
-    while begin + room < len(places):
-        end = between_words(words, begin + room, slack)
+    while begin + budget < len(places):
+        end = _between_words(words, begin + budget, slack)
         pieces.append(text[places[begin][0] if begin else 0 : places[end - 1][1]])
-        begin = max(between_words(words, end - overlap, slack), begin + 1)
+        begin = max(_between_words(words, end - overlap, slack), begin + 1)
     return [*pieces, text[places[begin][0] if begin else 0 :]]
 
 
-def between_words(words: Sequence[int | None], place: int, slack: int) -> int:
+def _between_words(words: Sequence[int | None], place: int, slack: int) -> int:
     """Return the last place at or before this one where a word begins; this one where the word is too long for that."""
     for found in range(place, max(place - slack, 0), -1):
         if words[found] != words[found - 1]:

@@ -68,9 +68,9 @@ def vocabularies(system: Any, texts: Sequence[str]) -> list[Vocabulary]:
 
 def _sample(texts: Sequence[str]) -> tuple[str, ...]:
     """Return pieces of evenly spread texts, which together are as many characters as are read."""
-    given = [text for text in texts if text and not text.isspace()]
-    step = max(1, -(-len(given) * _PIECE // _READ))
-    return tuple(text[:_PIECE] for text in given[::step])
+    written = [text for text in texts if text and not text.isspace()]
+    step = max(1, -(-len(written) * _PIECE // _READ))
+    return tuple(text[:_PIECE] for text in written[::step])
 
 
 def names_of_models(system: Any) -> Iterator[str]:
@@ -123,8 +123,8 @@ def _name_of(held: Any) -> str | None:
     """Return the name of the model that an object is; None if it is none."""
     names = {kind.__name__ for kind in type(held).__mro__}
     if not names.isdisjoint(_NAMED) and type(held).__module__.startswith("raglift."):
-        given = STATIC_MODEL if _STATIC in names else held.model
-        return given if isinstance(given, str) else _name_of(given)
+        model = STATIC_MODEL if _STATIC in names else held.model
+        return model if isinstance(model, str) else _name_of(model)
     if names.isdisjoint(_LOADED):
         return None
     tokenizer = getattr(held, "tokenizer", None)
