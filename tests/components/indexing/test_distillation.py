@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from raglift.components import static_model as distillation
-from raglift.components.models import seconds_loading
 from raglift.components.static_model import load_static_model, static_identity
 from raglift.errors import CacheError, MissingDependency
 
@@ -65,18 +63,6 @@ def test_what_is_loaded_is_what_was_distilled(distilled: list[str]) -> None:
     assert np.array_equal(loaded.embedding, made.embedding)
     assert loaded.embedding.dtype == np.float32
     assert np.array_equal(loaded.weights, made.weights)
-
-
-def test_distilling_opens_no_connection(distilled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("the distillation looked for a network")
-
-    for name in ("connect", "connect_ex", "sendto"):
-        monkeypatch.setattr(socket.socket, name, refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    assert load_static_model().dim == 16
-    assert distilled == ["distilled"]
 
 
 def test_two_distillations_give_the_same_bits_whatever_the_threads(distilled: list[str]) -> None:
@@ -238,18 +224,3 @@ def run_alone(script: str, cache: Path, threads: str = "1") -> str:
     return subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     ).stdout
-
-
-def test_distilling_counts_as_loading(distilled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the first index would seem to take as long as the distillation."""
-    make = distillation._make
-
-    def slowly(folder: Path) -> None:
-        time.sleep(0.2)
-        make(folder)
-
-    monkeypatch.setattr(distillation, "_make", slowly)
-    before = seconds_loading()
-    static_identity()
-    assert distilled
-    assert seconds_loading() - before >= 0.2

@@ -13,7 +13,7 @@ import pytest
 from raglift.base.cache import Cache
 from raglift.components.batches import batches_by_length
 from raglift.components.embedding import SentenceTransformerEmbedder, embed, missing_texts
-from raglift.components.models import embedded_model_path, load_sentence_transformer
+from raglift.components.models import embedded_model_path
 from raglift.errors import ModelOutputError
 
 Item = TypeVar("Item")
@@ -183,17 +183,6 @@ def test_bfloat16_vectors_are_close_to_float32_and_are_not_mistaken_for_them() -
     second = embed(rounded, texts, "document", cache)
     assert second.computed == 2
     assert (first.vectors * second.vectors).sum(axis=1) == pytest.approx([1, 1], abs=1e-3)
-
-
-def test_minilm_is_given_batches_that_are_hardly_padded() -> None:
-    embedder = SentenceTransformerEmbedder()
-    texts = [("lamp " * number) + "." * (200 - number) for number in range(100)]  # characters mislead: dots are tokens
-    batches = embedder.plan(texts)
-    tokenizer = load_sentence_transformer("minilm", embedder.dtype).tokenizer
-    counts = [[len(tokenizer(text)["input_ids"]) for text in batch] for batch in batches]
-    assert all(max(batch) - min(batch) < 16 for batch in counts)
-    assert [batch[0] for batch in counts] == sorted(batch[0] for batch in counts)
-    assert sorted(text for batch in batches for text in batch) == sorted(texts)
 
 
 def test_each_query_goes_through_the_model_alone() -> None:

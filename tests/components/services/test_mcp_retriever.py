@@ -59,26 +59,22 @@ def test_structured_content_has_hits_with_their_fields(server: str, sdk_module: 
     assert found.hits[0].chunk.start is not None
 
 
-def test_json_in_a_text_is_read_by_the_mapping(server: str, sdk_module: Any) -> None:
-    mapping = {
-        "tool": "as_json",
-        "arguments": {"question": "{query}", "most": "{k}"},
-        "response": {"hits": "found.rows", "text": "text", "id": "id"},
-    }
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {
+            "tool": "as_json",
+            "arguments": {"question": "{query}", "most": "{k}"},
+            "response": {"hits": "found.rows", "text": "text", "id": "id"},
+        },
+        {"tool": "as_texts"},
+        {"tool": "as_prose", "separator": "\n---\n"},
+    ],
+    ids=["JSON in a text", "a text each", "one text with a separator"],
+)
+def test_hits_are_read_from_texts(server: str, sdk_module: Any, mapping: dict[str, Any]) -> None:
     with McpRetriever(server, mapping) as retriever:
         assert texts(retriever) == expected(sdk_module)
-
-
-def test_texts_are_hits_in_their_order(server: str, sdk_module: Any) -> None:
-    with McpRetriever(f"{server}#as_texts") as retriever:
-        assert texts(retriever) == expected(sdk_module)
-
-
-def test_one_text_is_separated_where_the_mapping_says_so(server: str, sdk_module: Any) -> None:
-    with McpRetriever(f"{server}#as_prose", {"separator": "\n---\n"}) as retriever:
-        assert texts(retriever) == expected(sdk_module)
-    with McpRetriever(f"{server}#as_prose") as retriever:
-        assert texts(retriever) == ["\n---\n".join(expected(sdk_module))]
 
 
 def test_a_tool_that_answers_every_query_with_one_text_is_told_of_the_separator(server: str) -> None:

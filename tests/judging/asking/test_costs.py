@@ -24,22 +24,12 @@ class Listed(BaseModel):
     reasons: list[str]
 
 
-class Nested(BaseModel):
-    inner: Text | None
-    left: Nested | None = None
-    right: Nested | None = None
-
-
 def written(form: type[BaseModel]) -> int:
     return GuessedUsage(form).of(PROMPT).output
 
 
 def test_a_text_is_longer_than_a_number_and_a_list_of_texts_is_longer_still():
     assert written(Number) < 20 < written(Text) < 80 < written(Listed)
-
-
-def test_a_form_that_holds_itself_is_guessed_too():
-    assert written(Nested) > written(Text)
 
 
 def test_more_words_to_read_are_more_tokens():

@@ -87,16 +87,7 @@ class HttpRetriever(ServiceRetriever):
         self._params = {**params, **texts}
         self.secrets = Secrets((*in_headers, *in_params))
         self._reader = AnswerReader(self.mapping.response, self.secrets)
-        self._was_reached = False
-        self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]] = (
-            weakref.WeakKeyDictionary()
-        )
-        """Open connections by event loop, each lent to one request at a time.
-
-        They are no clients of httpx, which write addresses with their keys to the log and keep cookies, and no pool, in
-        which a connection whose use was cancelled stays open.
-        """
-        weakref.finalize(self, _close_soon, self._idle).atexit = False  # the process closes them itself
+        self._connections = _Connections(self._address)
 
     def __str__(self) -> str:
         return f"HTTP {self.mapping.method} {shown_address(self._address)}"
@@ -120,7 +111,7 @@ class HttpRetriever(ServiceRetriever):
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; the next query opens new ones."""
-        await _close(self._idle.pop(asyncio.get_running_loop(), []))
+        await self._connections.aclose()
 
     def _request(self, query: str, k: int, metadata_filter: Filter | None) -> httpx.Request:
         params = {name: filled(value, query, k) for name, value in self._params.items()}
@@ -142,7 +133,7 @@ class HttpRetriever(ServiceRetriever):
         """Return the JSON that a request is answered with."""
         try:
             async with asyncio.timeout(self.mapping.timeout):
-                response, body = await self._send(request)
+                response, body = await self._connections.send(request)
         except TimeoutError as error:
             raise ServiceFailed(f"no answer within {self.mapping.timeout:g} s") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -165,15 +156,40 @@ class HttpRetriever(ServiceRetriever):
             f"expected JSON{': this is a page, so look at the address, and at who asks' if is_page else ''}"
         )
 
-    async def _send(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
-        """Return the answer to a request, and its body, of which no more is read than may be too long."""
+    def _unreachable(self, reason: str) -> ServiceUnusable | ServiceFailed:
+        """Return why no connection could be made; to a service that was there before it is worth another try."""
+        address = shown_address(self._address)
+        if self._connections.was_reached:
+            return ServiceFailed(f"no connection to {address} any more — {reason}")
+        expected = "one with TLS and a trusted certificate" if address.startswith("https") else "a service there"
+        return ServiceUnusable(f"no connection to {address}: {reason}; expected {expected}: is it running?")
+
+
+class _Connections:
+    """The open connections to a service, by event loop, each lent to one request at a time.
+
+    They are httpx's transports: a client writes addresses with their keys to the log and keeps cookies, and in a pool a
+    connection whose use was cancelled stays open.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self.was_reached = False
+        """Whether the service ever answered."""
+        weakref.finalize(self, _close_soon, self._idle).atexit = False  # the process closes them itself
+
+    async def send(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
+        """Return the answer to a request, and its body, of which no more is read than shows that it is too long."""
         idle = self._idle.setdefault(asyncio.get_running_loop(), [])
         transport = idle.pop() if idle else self._new_transport()
         body = bytearray()
         try:
             response = await transport.handle_async_request(request)
             response.request = request
-            self._was_reached = True
+            self.was_reached = True
             try:
                 async for piece in response.aiter_bytes():
                     body += piece
@@ -191,13 +207,9 @@ class HttpRetriever(ServiceRetriever):
         limits = httpx.Limits(max_connections=1, keepalive_expiry=_KEPT_OPEN)
         return httpx.AsyncHTTPTransport(verify=trusted_certificates(), limits=limits, proxy=proxy_of(self._address))
 
-    def _unreachable(self, reason: str) -> ServiceUnusable | ServiceFailed:
-        """Return why no connection could be made; to a service that was there before it is worth another try."""
-        address = shown_address(self._address)
-        if self._was_reached:
-            return ServiceFailed(f"no connection to {address} any more — {reason}")
-        expected = "one with TLS and a trusted certificate" if address.startswith("https") else "a service there"
-        return ServiceUnusable(f"no connection to {address}: {reason}; expected {expected}: is it running?")
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await _close(self._idle.pop(asyncio.get_running_loop(), []))
 
 
 async def _close(transports: list[httpx.AsyncHTTPTransport]) -> None:
