@@ -62,21 +62,21 @@ class GuessedUsage:
         return Usage(asked + self._schema + _TOKENS_OF_A_CHAT, self._output)
 
 
-def _tokens_of(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> int:
+def _tokens_of(schema: Mapping[str, Any], root: Mapping[str, Any]) -> int:
     """Return how many tokens a value of a JSON schema is guessed to have."""
-    if "$ref" in schema and depth < 9:
-        return _tokens_of(root["$defs"][schema["$ref"].rpartition("/")[2]], root, depth + 1)
+    if "$ref" in schema:
+        return _tokens_of(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
     if "enum" in schema or "const" in schema:
         return _TOKENS_OF_A_SHORT_VALUE
     for key in ("anyOf", "oneOf", "allOf"):
         if key in schema:
-            return max(_tokens_of(inner, root, depth + 1) for inner in schema[key])
+            return max(_tokens_of(inner, root) for inner in schema[key])
     kind = schema.get("type")
     if kind == "array":
-        return _PUNCTUATION + _ITEMS_OF_A_LIST * _tokens_of(schema.get("items", {}), root, depth + 1)
+        return _PUNCTUATION + _ITEMS_OF_A_LIST * _tokens_of(schema.get("items", {}), root)
     if kind == "object" or "properties" in schema:
         fields = schema.get("properties", {}).items()
-        values = (count_tokens(name) + _PUNCTUATION + _tokens_of(inner, root, depth + 1) for name, inner in fields)
+        values = (count_tokens(name) + _PUNCTUATION + _tokens_of(inner, root) for name, inner in fields)
         return _PUNCTUATION + sum(values)
     return _TOKENS_OF_A_TEXT if kind == "string" else _TOKENS_OF_A_SHORT_VALUE
 
