@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from raglift.adapters.langchain import is_langchain, retriever_stages
+from raglift.adapters.langchain import ADAPTER, retriever_stages
 from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
 
@@ -119,8 +119,8 @@ def test_importing_the_adapter_imports_no_langchain():
 
 
 def test_langchain_objects_are_told_by_their_classes(bm25, store):
-    assert all(is_langchain(obj) for obj in (bm25, store, FirstLines(), RunnableLambda(str)))
-    assert not any(is_langchain(obj) for obj in (print, "text", Chunk("text"), BM25Retriever))
+    assert all(ADAPTER.owns(obj) for obj in (bm25, store, FirstLines(), RunnableLambda(str)))
+    assert not any(ADAPTER.owns(obj) for obj in (print, "text", Chunk("text"), BM25Retriever))
 
 
 @pytest.mark.parametrize("thing", [EMBEDDING, "a retriever", None, DOCUMENTS[0]])

@@ -402,8 +402,8 @@ def lists_two(state):
             lambda bm25, model: (
                 {"context": bm25, "input": RunnablePassthrough()} | answering(model, "{context} {input}")
             ),
-            "RunnableSequence: answers with a text; expected documents.* as its BM25Retriever",
-            "system.steps[0].steps__['context'].invoke(query)",
+            "RunnableSequence: answers with a text; expected documents.*: pass its BM25Retriever",
+            None,
         ),
         (lambda bm25, model: model, "CountingModel: answers with a text", None),
         (

@@ -14,7 +14,7 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor import LongContextReorder
 from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
 
-from raglift.adapters.llama_index import is_llama_index, reranker_stages, retriever_stages
+from raglift.adapters.llama_index import ADAPTER, reranker_stages, retriever_stages
 from raglift.adapters.llama_index_nodes import chunk_of, node_of
 from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
@@ -31,8 +31,8 @@ def test_tells_by_the_classes_a_type_derives_from(index):
         def _retrieve(self, query_bundle):
             return []
 
-    assert all(map(is_llama_index, [index, index.as_retriever(), Own(), LongContextReorder()]))
-    assert not any(map(is_llama_index, [Chunk("x"), "llama_index", None, Own]))
+    assert all(map(ADAPTER.owns, [index, index.as_retriever(), Own(), LongContextReorder()]))
+    assert not any(map(ADAPTER.owns, [Chunk("x"), "llama_index", None, Own]))
 
 
 @pytest.mark.slow

@@ -160,7 +160,7 @@ async def search(query):
         (
             pd.DataFrame({"passage": FOUND, "score": [1, 2]}),
             "a DataFrame with the columns passage, score; expected a column of texts named text, content, page_content",
-            "search(query).rename(columns={'passage': 'text'})",
+            None,
         ),
         (
             dict.fromkeys(FOUND, 1.0),
@@ -183,16 +183,6 @@ def test_what_is_no_ranking_is_refused_with_the_function_that_makes_one(answer, 
     assert line.startswith(f"search returned {found}")
     assert function[:1] == ([] if does is None else ["    def retrieve(query):"])
     assert does is None or function[1].startswith(f"        return {does}")
-
-
-def test_the_function_that_a_refusal_recommends_is_one_that_is_accepted():
-    data = rl.Dataset.from_dict({"who?": [FOUND[0]]})
-    for answer in ("one text", None, {"passages": FOUND}, {FOUND[0]: 0.5}, pd.DataFrame({"passage": FOUND})):
-        with pytest.raises(UnsupportedSystem) as caught:
-            rl.evaluate(lambda query, answer=answer: answer, data)
-        names = {"search": lambda query, answer=answer: answer}
-        exec("if True:\n" + str(caught.value).split("\n", 1)[1], names)  # noqa: S102
-        rl.evaluate(names["retrieve"], data)
 
 
 def test_an_async_function_is_refused_alike():
@@ -234,31 +224,17 @@ def test_an_answer_without_an_end_is_refused_and_one_with_an_end_is_read() -> No
 
 
 @pytest.mark.parametrize(
-    ("answer", "keys", "does"),
+    ("answer", "keys"),
     [
+        ([{"id": 1, "body": FOUND[0]}], "'id', 'body'"),
         (
-            [{"id": 1, "body": FOUND[0]}],
-            "'id', 'body'",
-            "[{**each, 'text': each['body']} for each in search(query)]",
-        ),
-        (
-            {"took": 3, "hits": {"hits": [{"_id": "1", "_source": {"title": "A", "body": FOUND[0], "doc_id": "a"}}]}},
+            {"took": 3, "hits": {"hits": [{"_id": "1", "_source": {"title": "A", "body": FOUND[0]}}]}},
             "'_id', '_source'",
-            "[{**each, **each['_source'], 'text': each['_source']['body']} for each in search(query)['hits']['hits']]",
         ),
-        ([{"id": 1}], "'id'", None),
+        ([{"id": 1}], "'id'"),
     ],
     ids=["list", "Elasticsearch", "no text at all"],
 )
-def test_results_without_a_text_are_refused_with_the_function_that_names_it(answer, keys, does):
-    with pytest.raises(
-        UnsupportedSystem, match=f"result that is a dict with the keys {keys}; expected a text"
-    ) as caught:
+def test_results_without_a_text_are_refused_with_their_keys(answer, keys):
+    with pytest.raises(UnsupportedSystem, match=f"result that is a dict with the keys {keys}; expected a text"):
         ranking_of(answer)
-    assert str(caught.value).endswith(
-        "page_content" if does is None else f"def retrieve(query):\n        return {does}"
-    )
-    if does is not None:
-        mended = eval(does, {"search": lambda query: answer, "query": ""})  # noqa: S307 — what the message recommends
-        assert [chunk.text for chunk in ranking_of(mended).chunks] == FOUND[:1]
-        assert ranking_of(mended).chunks[0].doc_id in (None, "a")

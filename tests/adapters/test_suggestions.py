@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 
-import pandas as pd
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListLLM
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import PromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from llama_index.core.base.base_retriever import BaseRetriever as NodeRetriever
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
@@ -75,23 +71,10 @@ def question_of(inputs):
     return read(inputs, "question")
 
 
-def answering(**inputs):
-    prompt, model = PromptTemplate.from_template("{context} {input}"), FakeListLLM(responses=["an answer"])
-    return RunnableParallel(inputs) | prompt | model | StrOutputParser()
-
-
 def shown(result):
     """The texts of a result, by whatever name it has them."""
     node = getattr(result, "node", result)
     return getattr(node, "page_content", None) or (node.get_content() if hasattr(node, "get_content") else node)
-
-
-class Response:
-    """What a client returns: not iterable, with its results in one attribute."""
-
-    def __init__(self):
-        self.took = 3
-        self.found = list(LINES)
 
 
 SYSTEMS = {
@@ -125,16 +108,6 @@ SYSTEMS = {
         "system",
         lambda chain: chain.invoke({"question": QUERY})["documents"],
     ),
-    "a chain that answers with a text": (
-        lambda: answering(context=Lines(), input=RunnablePassthrough()),
-        "system",
-        lambda chain: chain.steps[0].invoke(QUERY)["context"],
-    ),
-    "a chain that reads its documents first": (
-        lambda: answering(context=Lines() | RunnableLambda(str), input=RunnablePassthrough()),
-        "system",
-        lambda _: Lines().invoke(QUERY),
-    ),
     "a function that returns a text": (lambda: lambda query: LINES[0], "search", lambda search: [search(QUERY)]),
     "a function that returns None": (lambda: lambda query: None, "search", lambda search: []),
     "a function that returns a mapping": (
@@ -147,17 +120,6 @@ SYSTEMS = {
         "search",
         lambda search: list(search(QUERY)),
     ),
-    "a function that returns a frame": (
-        lambda: lambda query: pd.DataFrame({"key": ["a"] * 5, "passage": LINES}),
-        "search",
-        lambda search: list(search(QUERY)["passage"]),
-    ),
-    "a function that returns mappings without a text": (
-        lambda: lambda query: [{"key": "a", "body": line} for line in LINES],
-        "search",
-        lambda search: [each["body"] for each in search(QUERY)],
-    ),
-    "a function that returns a response": (lambda: lambda query: Response(), "search", lambda search: LINES),
 }
 
 

@@ -197,47 +197,29 @@ def rank(made: Any, query: str, candidates: Sequence[Chunk]) -> list[str]:
     return texts(made.run(documents=given, **asks))
 
 
+def _ranker(path: str, make: Any, **about: Any) -> Case:
+    return Case(path, make, "ranker", rank, base=bm25, **about)
+
+
+def _pipeline(make: Any, setting: str, **about: Any) -> Case:
+    return Case(PIPELINE, make, "pipeline", ask_pipeline, setting, **about)
+
+
 CASES = (
     Case(f"{RETRIEVERS}.in_memory.bm25_retriever.InMemoryBM25Retriever", bm25, "retriever", ask),
     Case(f"{RETRIEVERS}.text_embedding_retriever.TextEmbeddingRetriever", dense, "retriever", ask),
     Case(f"{RETRIEVERS}.multi_query_text_retriever.MultiQueryTextRetriever", several_queries, "retriever", ask_several),
     Case(f"{RETRIEVERS}.multi_retriever.MultiRetriever", several_retrievers, "retriever", ask),
-    Case(PIPELINE, embedding, "pipeline", ask_pipeline, "InMemoryEmbeddingRetriever"),
-    Case(PIPELINE, reranking, "pipeline", ask_pipeline, "two rankers"),
-    Case(PIPELINE, joining, "pipeline", ask_pipeline, "DocumentJoiner, ranker"),
-    Case(
-        PIPELINE,
-        windows,
-        "pipeline",
-        ask_pipeline,
-        "SentenceWindowRetriever",
-        rewrites="adds the chunks before and after",
-    ),
-    Case(
-        PIPELINE,
-        merging,
-        "pipeline",
-        ask_pipeline,
-        "AutoMergingRetriever",
-        fewer="merges what it finds into its parents",
-    ),
+    _pipeline(embedding, "InMemoryEmbeddingRetriever"),
+    _pipeline(reranking, "two rankers"),
+    _pipeline(joining, "DocumentJoiner, ranker"),
+    _pipeline(windows, "SentenceWindowRetriever", rewrites="adds the chunks before and after"),
+    _pipeline(merging, "AutoMergingRetriever", fewer="merges what it finds into its parents"),
     Case("haystack.core.super_component.super_component.SuperComponent", wrapped, "pipeline", ask),
-    Case(f"{RANKERS}.lost_in_the_middle.LostInTheMiddleRanker", lost, "ranker", rank, base=bm25),
-    Case(f"{RANKERS}.meta_field.MetaFieldRanker", by_field, "ranker", rank, base=bm25),
-    Case(f"{RANKERS}.meta_field_grouping_ranker.MetaFieldGroupingRanker", grouping, "ranker", rank, base=bm25),
-    Case(f"{RANKERS}.llm_ranker.LLMRanker", by_model, "ranker", rank, base=bm25, replies=rank_backwards),
-    Case(
-        f"{OF_MODELS}.sentence_transformers_similarity.SentenceTransformersSimilarityRanker",
-        similar,
-        "ranker",
-        rank,
-        base=bm25,
-    ),
-    Case(
-        f"{OF_MODELS}.sentence_transformers_diversity.SentenceTransformersDiversityRanker",
-        diverse,
-        "ranker",
-        rank,
-        base=bm25,
-    ),
+    _ranker(f"{RANKERS}.lost_in_the_middle.LostInTheMiddleRanker", lost),
+    _ranker(f"{RANKERS}.meta_field.MetaFieldRanker", by_field),
+    _ranker(f"{RANKERS}.meta_field_grouping_ranker.MetaFieldGroupingRanker", grouping),
+    _ranker(f"{RANKERS}.llm_ranker.LLMRanker", by_model, replies=rank_backwards),
+    _ranker(f"{OF_MODELS}.sentence_transformers_similarity.SentenceTransformersSimilarityRanker", similar),
+    _ranker(f"{OF_MODELS}.sentence_transformers_diversity.SentenceTransformersDiversityRanker", diverse),
 )

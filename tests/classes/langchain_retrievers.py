@@ -255,48 +255,36 @@ def branch(corpus: Corpus) -> Any:
 
 CHILDREN = "several children may lead to one parent"
 
+
+def _retriever(path: str, make: Any, setting: str = "", **about: Any) -> Case:
+    return Case(path, make, "retriever", invoke, setting, **about)
+
+
 RETRIEVERS: tuple[Case, ...] = (
-    Case(VECTOR_STORE_RETRIEVER, dense, "retriever", invoke),
-    Case(VECTOR_STORE_RETRIEVER, diverse, "retriever", invoke, 'search_type="mmr"'),
-    Case(VECTOR_STORE_RETRIEVER, diverse_of_few, "retriever", invoke, 'search_type="mmr", fetch_k'),
-    Case(
-        VECTOR_STORE_RETRIEVER,
-        near,
-        "retriever",
-        invoke,
-        'search_type="similarity_score_threshold"',
-        fewer="keeps what is near enough",
+    _retriever(VECTOR_STORE_RETRIEVER, dense),
+    _retriever(VECTOR_STORE_RETRIEVER, diverse, 'search_type="mmr"'),
+    _retriever(VECTOR_STORE_RETRIEVER, diverse_of_few, 'search_type="mmr", fetch_k'),
+    _retriever(
+        VECTOR_STORE_RETRIEVER, near, 'search_type="similarity_score_threshold"', fewer="keeps what is near enough"
     ),
-    Case("langchain_core.indexing.in_memory.InMemoryDocumentIndex", in_memory_index, "retriever", invoke),
-    Case(f"{CLASSIC}.ensemble.EnsembleRetriever", ensemble, "retriever", invoke),
-    Case(f"{CLASSIC}.merger_retriever.MergerRetriever", merger, "retriever", invoke),
-    Case(f"{CLASSIC}.multi_query.MultiQueryRetriever", multi_query, "retriever", invoke, replies=write_queries),
-    Case(f"{CLASSIC}.re_phraser.RePhraseQueryRetriever", re_phraser, "retriever", invoke, replies=rephrase),
-    Case(f"{CLASSIC}.multi_vector.MultiVectorRetriever", multi_vector, "retriever", invoke, note=CHILDREN),
-    Case(
-        f"{CLASSIC}.parent_document_retriever.ParentDocumentRetriever",
-        parent_document,
-        "retriever",
-        invoke,
-        note=CHILDREN,
-    ),
-    Case(f"{CLASSIC}.self_query.base.SelfQueryRetriever", self_query, "retriever", invoke),
-    Case(f"{CLASSIC}.time_weighted_retriever.TimeWeightedVectorStoreRetriever", time_weighted, "retriever", invoke),
-    Case(f"{CLASSIC}.contextual_compression.ContextualCompressionRetriever", compression, "retriever", invoke),
-    Case(
-        f"{CLASSIC}.contextual_compression.ContextualCompressionRetriever",
-        compression_pipeline,
-        "retriever",
-        invoke,
-        "a pipeline",
-    ),
-    Case(f"{COMMUNITY}.bm25.BM25Retriever", bm25, "retriever", invoke),
-    Case(f"{COMMUNITY}.tfidf.TFIDFRetriever", tfidf, "retriever", invoke),
-    Case(f"{COMMUNITY}.knn.KNNRetriever", by_vectors("KNNRetriever"), "retriever", invoke),
-    Case(f"{COMMUNITY}.svm.SVMRetriever", by_vectors("SVMRetriever"), "retriever", invoke),
-    Case(f"{COMMUNITY}.llama_index.LlamaIndexRetriever", over_llama_index, "retriever", invoke),
-    Case(f"{COMMUNITY}.remote_retriever.RemoteLangChainRetriever", remote, "retriever", invoke),
-    Case(f"{COMMUNITY}.chatgpt_plugin_retriever.ChatGPTPluginRetriever", plugin, "retriever", invoke),
+    _retriever("langchain_core.indexing.in_memory.InMemoryDocumentIndex", in_memory_index),
+    _retriever(f"{CLASSIC}.ensemble.EnsembleRetriever", ensemble),
+    _retriever(f"{CLASSIC}.merger_retriever.MergerRetriever", merger),
+    _retriever(f"{CLASSIC}.multi_query.MultiQueryRetriever", multi_query, replies=write_queries),
+    _retriever(f"{CLASSIC}.re_phraser.RePhraseQueryRetriever", re_phraser, replies=rephrase),
+    _retriever(f"{CLASSIC}.multi_vector.MultiVectorRetriever", multi_vector, note=CHILDREN),
+    _retriever(f"{CLASSIC}.parent_document_retriever.ParentDocumentRetriever", parent_document, note=CHILDREN),
+    _retriever(f"{CLASSIC}.self_query.base.SelfQueryRetriever", self_query),
+    _retriever(f"{CLASSIC}.time_weighted_retriever.TimeWeightedVectorStoreRetriever", time_weighted),
+    _retriever(f"{CLASSIC}.contextual_compression.ContextualCompressionRetriever", compression),
+    _retriever(f"{CLASSIC}.contextual_compression.ContextualCompressionRetriever", compression_pipeline, "a pipeline"),
+    _retriever(f"{COMMUNITY}.bm25.BM25Retriever", bm25),
+    _retriever(f"{COMMUNITY}.tfidf.TFIDFRetriever", tfidf),
+    _retriever(f"{COMMUNITY}.knn.KNNRetriever", by_vectors("KNNRetriever")),
+    _retriever(f"{COMMUNITY}.svm.SVMRetriever", by_vectors("SVMRetriever")),
+    _retriever(f"{COMMUNITY}.llama_index.LlamaIndexRetriever", over_llama_index),
+    _retriever(f"{COMMUNITY}.remote_retriever.RemoteLangChainRetriever", remote),
+    _retriever(f"{COMMUNITY}.chatgpt_plugin_retriever.ChatGPTPluginRetriever", plugin),
     Case("langchain_core.vectorstores.in_memory.InMemoryVectorStore", store, "vector store", search),
     Case("langchain_community.vectorstores.faiss.FAISS", faiss, "vector store", search),
     Case("langchain_community.vectorstores.sklearn.SKLearnVectorStore", sklearn_store, "vector store", search),

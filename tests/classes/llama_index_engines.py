@@ -92,67 +92,51 @@ def condensing(corpus: Corpus) -> Any:
     return CondenseQuestionChatEngine.from_defaults(plain(corpus), llm=model(corpus), memory=memory())
 
 
+def _answering(path: str, make: Any, setting: str = "", **about: Any) -> Case:
+    return Case(path, make, "query engine", answer_from, setting, **about)
+
+
+def _retrieving(path: str, make: Any, setting: str = "", **about: Any) -> Case:
+    return Case(path, make, "query engine", retrieve_by_engine, setting, **about)
+
+
+def _chatting(path: str, make: Any, setting: str = "", **about: Any) -> Case:
+    return Case(path, make, "chat engine", chat, setting, **about)
+
+
 CASES = (
-    Case(
-        f"{ENGINES}.retriever_query_engine.RetrieverQueryEngine",
-        plain,
-        "query engine",
-        retrieve_by_engine,
-        replies=answer,
+    _retrieving(f"{ENGINES}.retriever_query_engine.RetrieverQueryEngine", plain, replies=answer),
+    _retrieving(
+        f"{ENGINES}.retriever_query_engine.RetrieverQueryEngine", reranking, "two postprocessors", replies=answer
     ),
-    Case(
-        f"{ENGINES}.retriever_query_engine.RetrieverQueryEngine",
-        reranking,
-        "query engine",
-        retrieve_by_engine,
-        "two postprocessors",
-        replies=answer,
-    ),
-    Case(
+    _retrieving(
         f"{ENGINES}.citation_query_engine.CitationQueryEngine",
         citing,
-        "query engine",
-        retrieve_by_engine,
         replies=answer,
         note="whole chunks, before they are cut into the numbered pieces that it cites",
     ),
-    Case(f"{ENGINES}.transform_query_engine.TransformQueryEngine", transformed, "query engine", answer_from),
-    Case(
+    _answering(f"{ENGINES}.transform_query_engine.TransformQueryEngine", transformed),
+    _answering(
         f"{ENGINES}.router_query_engine.RouterQueryEngine",
         lambda corpus: router(corpus, "LLMSingleSelector"),
-        "query engine",
-        answer_from,
         replies=answer,
     ),
-    Case(
+    _answering(
         f"{ENGINES}.router_query_engine.RouterQueryEngine",
         lambda corpus: router(corpus, "LLMMultiSelector"),
-        "query engine",
-        answer_from,
         "several at once",
         replies=answer,
     ),
-    Case(
-        f"{ENGINES}.sub_question_query_engine.SubQuestionQueryEngine",
-        by_sub_questions,
-        "query engine",
-        answer_from,
-        replies=answer,
-        note=ANSWERS,
+    _answering(
+        f"{ENGINES}.sub_question_query_engine.SubQuestionQueryEngine", by_sub_questions, replies=answer, note=ANSWERS
     ),
-    Case(
-        f"{CHATS}.context.ContextChatEngine",
-        lambda corpus: chat_engine(corpus, "ContextChatEngine"),
-        "chat engine",
-        chat,
-        replies=answer,
+    _chatting(
+        f"{CHATS}.context.ContextChatEngine", lambda corpus: chat_engine(corpus, "ContextChatEngine"), replies=answer
     ),
-    Case(
+    _chatting(
         f"{CHATS}.condense_plus_context.CondensePlusContextChatEngine",
         lambda corpus: chat_engine(corpus, "CondensePlusContextChatEngine"),
-        "chat engine",
-        chat,
         replies=answer,
     ),
-    Case(f"{CHATS}.condense_question.CondenseQuestionChatEngine", condensing, "chat engine", chat, replies=answer),
+    _chatting(f"{CHATS}.condense_question.CondenseQuestionChatEngine", condensing, replies=answer),
 )

@@ -177,102 +177,79 @@ def by_its_retriever(made: Any, query: str, candidates: Sequence[Chunk]) -> list
     return texts(made.as_retriever(similarity_top_k=OWN).retrieve(query))
 
 
+def _retriever(path: str, make: Any, setting: str = "", **about: Any) -> Case:
+    return Case(path, make, "retriever", retrieve, setting, **about)
+
+
 CASES = (
     Case(f"{INDICES}.vector_store.base.VectorStoreIndex", index, "index", by_its_retriever),
-    Case(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", dense, "retriever", retrieve),
-    Case(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", faiss, "retriever", retrieve, "FAISS"),
-    Case(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", qdrant, "retriever", retrieve, "Qdrant"),
-    Case(
+    _retriever(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", dense),
+    _retriever(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", faiss, "FAISS"),
+    _retriever(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", qdrant, "Qdrant"),
+    _retriever(
         f"{INDICES}.vector_store.retrievers.auto_retriever.auto_retriever.VectorIndexAutoRetriever",
         auto,
-        "retriever",
-        retrieve,
         replies=answer,
     ),
-    Case(f"{INDICES}.multi_modal.retriever.MultiModalVectorIndexRetriever", of_images, "retriever", retrieve),
-    Case("llama_index.retrievers.bm25.base.BM25Retriever", bm25, "retriever", retrieve),
-    Case(f"{INDICES}.list.retrievers.SummaryIndexRetriever", summary, "retriever", retrieve),
-    Case(f"{INDICES}.list.retrievers.SummaryIndexEmbeddingRetriever", summary_by_vectors, "retriever", retrieve),
-    Case(
-        f"{INDICES}.list.retrievers.SummaryIndexLLMRetriever", summary_by_model, "retriever", retrieve, replies=answer
-    ),
-    Case(
+    _retriever(f"{INDICES}.multi_modal.retriever.MultiModalVectorIndexRetriever", of_images),
+    _retriever("llama_index.retrievers.bm25.base.BM25Retriever", bm25),
+    _retriever(f"{INDICES}.list.retrievers.SummaryIndexRetriever", summary),
+    _retriever(f"{INDICES}.list.retrievers.SummaryIndexEmbeddingRetriever", summary_by_vectors),
+    _retriever(f"{INDICES}.list.retrievers.SummaryIndexLLMRetriever", summary_by_model, replies=answer),
+    _retriever(
         f"{INDICES}.document_summary.retrievers.DocumentSummaryIndexEmbeddingRetriever",
         lambda corpus: document_summary(corpus, "embedding"),
-        "retriever",
-        retrieve,
         replies=answer,
         note="its own depth counts documents",
     ),
-    Case(
+    _retriever(
         f"{INDICES}.document_summary.retrievers.DocumentSummaryIndexLLMRetriever",
         lambda corpus: document_summary(corpus, "llm"),
-        "retriever",
-        retrieve,
         replies=answer,
         note="its own depth counts documents",
     ),
-    Case(
+    _retriever(
         f"{INDICES}.keyword_table.retrievers.KeywordTableSimpleRetriever",
         keywords,
-        "retriever",
-        retrieve,
         fewer="finds what shares a keyword",
         varies=True,
     ),
-    Case(
+    _retriever(
         f"{INDICES}.keyword_table.retrievers.KeywordTableGPTRetriever",
         keywords_by_model,
-        "retriever",
-        retrieve,
         replies=answer,
         fewer="finds what shares a keyword",
         varies=True,
     ),
-    Case(
-        f"{INDICES}.tree.all_leaf_retriever.TreeAllLeafRetriever",
-        lambda corpus: tree(corpus, "all_leaf"),
-        "retriever",
-        retrieve,
-    ),
-    Case(
+    _retriever(f"{INDICES}.tree.all_leaf_retriever.TreeAllLeafRetriever", lambda corpus: tree(corpus, "all_leaf")),
+    _retriever(
         f"{INDICES}.tree.tree_root_retriever.TreeRootRetriever",
         lambda corpus: tree(corpus, "root"),
-        "retriever",
-        retrieve,
         fewer="returns the summaries at the root",
     ),
-    Case(
+    _retriever(
         f"{INDICES}.tree.select_leaf_retriever.TreeSelectLeafRetriever",
         lambda corpus: tree(corpus, "select_leaf"),
-        "retriever",
-        retrieve,
         replies=answer,
     ),
-    Case(
+    _retriever(
         f"{INDICES}.tree.select_leaf_embedding_retriever.TreeSelectLeafEmbeddingRetriever",
         lambda corpus: tree(corpus, "select_leaf_embedding"),
-        "retriever",
-        retrieve,
         replies=answer,
     ),
-    Case(
+    _retriever(
         f"{CORE}.retrievers.auto_merging_retriever.AutoMergingRetriever",
         auto_merging,
-        "retriever",
-        retrieve,
         fewer="merges what it finds into its parents",
     ),
-    Case(f"{CORE}.retrievers.fusion_retriever.QueryFusionRetriever", fusion, "retriever", retrieve, replies=answer),
-    Case(
+    _retriever(f"{CORE}.retrievers.fusion_retriever.QueryFusionRetriever", fusion, replies=answer),
+    _retriever(
         f"{CORE}.retrievers.fusion_retriever.QueryFusionRetriever",
         lambda corpus: fusion(corpus, num_queries=1, use_async=False),
-        "retriever",
-        retrieve,
         "no queries generated",
     ),
-    Case(f"{CORE}.retrievers.recursive_retriever.RecursiveRetriever", recursive, "retriever", retrieve),
-    Case(f"{CORE}.retrievers.router_retriever.RouterRetriever", router, "retriever", retrieve, replies=answer),
-    Case(f"{CORE}.retrievers.transform_retriever.TransformRetriever", transformed, "retriever", retrieve),
-    Case(f"{CORE}.evaluation.benchmarks.hotpotqa.HotpotQARetriever", hotpot, "retriever", retrieve),
+    _retriever(f"{CORE}.retrievers.recursive_retriever.RecursiveRetriever", recursive),
+    _retriever(f"{CORE}.retrievers.router_retriever.RouterRetriever", router, replies=answer),
+    _retriever(f"{CORE}.retrievers.transform_retriever.TransformRetriever", transformed),
+    _retriever(f"{CORE}.evaluation.benchmarks.hotpotqa.HotpotQARetriever", hotpot),
 )

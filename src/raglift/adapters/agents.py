@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.agent_texts import hits_in, places_of
 from raglift.adapters.asking import BothWays, Refusals
@@ -53,24 +53,6 @@ class UnderWay:
     def __str__(self) -> str:
         """Tell the runs of a query apart: their answers are kept by this."""
         return f"run {self.repetition}"
-
-
-@runtime_checkable
-class QueryAgent(Protocol):
-    """Makes its own searches for one query."""
-
-    def session_one(self, query: str, under_way: UnderWay) -> Session:
-        """Return what it did for a query: a session under the query's text, as it knows no id."""
-        ...
-
-
-@runtime_checkable
-class AsyncQueryAgent(Protocol):
-    """Makes its own searches for one query, without blocking."""
-
-    async def asession_one(self, query: str, under_way: UnderWay) -> Session:
-        """Return what it did for a query: a session under the query's text, as it knows no id."""
-        ...
 
 
 @dataclass(frozen=True)

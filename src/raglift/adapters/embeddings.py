@@ -21,7 +21,7 @@ from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import secrets_of, server_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +40,7 @@ _TOKENS_PER_REQUEST = 100_000
 # tiktoken breaks down on a million spaces in a row
 _MOST_CHARACTERS = 100_000
 _SECONDS = 60.0
-ADVICE = "The vectors of the batches before are kept: run again to go on from there"
+_ADVICE = "The vectors of the batches before are kept: run again to go on from there"
 """What a message says after a failure."""
 
 
@@ -139,10 +139,7 @@ class OpenAIEmbedder:
         def ask() -> NDArray[np.float32]:
             return checked_vectors(self._embeddings.embed_documents(sent), len(sent))
 
-        secrets = secrets_of(self._embeddings)
-        return ask_with_retries(
-            ask, self._retry_policy, self.name, kind="embedding model", secrets=secrets, advice=ADVICE
-        )
+        return _asked(ask, self._embeddings, self._retry_policy, self.name)
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Return which texts are cut; None for a model whose limit is not known."""
@@ -192,6 +189,10 @@ class _Meter:
         if [row.index for row in rows] != (order := list(range(len(rows)))) and sorted(r.index for r in rows) == order:
             reply.data = sorted(rows, key=lambda row: row.index)  # langchain-openai takes them as they come
         return reply
+
+
+def _asked(ask: Callable[[], NDArray[np.float32]], model: Any, policy: RetryPolicy, name: str) -> NDArray[np.float32]:
+    return ask_with_retries(ask, policy, name, kind="embedding model", secrets=secrets_of(model), advice=_ADVICE)
 
 
 def checked_vectors(vectors: Any, count: int) -> NDArray[np.float32]:
@@ -376,10 +377,7 @@ class LangChainEmbedder:
                 return checked_vectors([self._embeddings.embed_query(text) for text in sent], len(sent))
             return checked_vectors(self._embeddings.embed_documents(sent), len(sent))
 
-        secrets = secrets_of(self._embeddings)
-        return ask_with_retries(
-            ask, self._retry_policy, self.name, kind="embedding model", secrets=secrets, advice=ADVICE
-        )
+        return _asked(ask, self._embeddings, self._retry_policy, self.name)
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
         """Return None: a provider does not say what it cut."""

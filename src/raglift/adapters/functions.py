@@ -207,9 +207,8 @@ class _FunctionRetriever:
     def _ranking(self, results: Any, k: int) -> Ranking:
         _refuse_coroutine(self.function, results)
         name = _name_of(self.function)
-        call = f"{name if name.isidentifier() else 'search'}(query)"
-        found = results_in(results, name, call)
-        require_text(found, results, name, call)
+        found = results_in(results, name, f"{name if name.isidentifier() else 'search'}(query)")
+        require_text(found, name)
         ranked = [chunk_and_score(result, self._doc_key) for result in found]
         return Ranking.of(ranked if self._keeps_all else ranked[:k])
 

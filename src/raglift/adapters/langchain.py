@@ -66,11 +66,6 @@ _SHOWN = ("vectorstore", "model", "embeddings")
 """Fields that distinguish two objects of one class; shown as a model name or a class name, never as a repr."""
 
 
-def is_langchain(obj: Any) -> bool:
-    """Whether an object is built on langchain-core, determined from its classes' modules without importing it."""
-    return is_from(obj, "langchain_core")
-
-
 class LangChainAdapter(Adapter):
     """Adapts LangChain's objects."""
 
@@ -82,7 +77,7 @@ class LangChainAdapter(Adapter):
 
     def owns(self, obj: Any) -> bool:
         """Whether an object is built on langchain-core."""
-        return is_langchain(obj)
+        return is_from(obj, "langchain_core")
 
     def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
         """Return the stages of what turns a question into documents; see `retriever_stages`."""

@@ -143,17 +143,13 @@ def _key(who: str, declared: tuple[Sequence[str], Sequence[str]] | None) -> tupl
         known = known if len(known) == 1 else [name for name in required if name != _HISTORY]
     if len(known) != 1 or set(required) - {*known, _HISTORY}:
         shown = f"the inputs {', '.join(names)}" if names else "a mapping whose keys are not declared as the input"
-        given = ", ".join(f"{name!r}: {_blank(at)}" for at, name in enumerate(names or ["question"]))
+        first, *others = names or ["question"]
+        given = ", ".join([f"{first!r}: query", *(f"{name!r}: '…'" for name in others)])
         raise UnsupportedSystem(
             f"{who}: found {shown}; expected one of {', '.join(QUESTION_KEYS)} to be all that it needs"
             + wrapper(f"system.invoke({{{given}}})")
         )
     return known[0], _HISTORY in names
-
-
-def _blank(place: int) -> str:
-    """Return what a function that a message recommends gives as an input: the query first, then what users fill in."""
-    return "query" if place == 0 else "'…'"
 
 
 def is_graph(runnable: Any) -> bool:
@@ -221,38 +217,11 @@ def _refuse_text(runnable: Any, who: str) -> None:
     if not isinstance(steps[-1], BaseLanguageModel) and _schema(runnable, "output").get("type") != "string":
         return
     inside = dict.fromkeys(type(part).__name__ for part in _parts(runnable) if isinstance(part, BaseRetriever))
-    here = f", as its {' or '.join(inside)}" if inside else ""
-    where = _where_documents_are(inner, "system")
+    here = f": pass its {' or '.join(inside)}" if inside else ""
     raise UnsupportedSystem(
         f"{who}: answers with a text; expected documents. A chain must end where its documents are, before a prompt or "
-        f"a model takes them{here}" + ("" if where is None else wrapper(f"{where}.invoke(query)"))
+        f"a model takes them{here}"
     )
-
-
-def _where_documents_are(part: Any, expression: str) -> str | None:
-    """Return, as Python, the retriever that a chain asks with what it is itself given; None if there is not one alone.
-
-    Args:
-        part: a chain.
-        expression: the Python for it.
-    """
-    from langchain_core.retrievers import BaseRetriever
-    from langchain_core.runnables import RunnableParallel, RunnableSequence
-    from langchain_core.runnables.base import RunnableBindingBase
-
-    if isinstance(part, BaseRetriever):
-        return expression
-    if not is_plain(part):
-        return None
-    if isinstance(part, RunnableBindingBase):
-        return None if part.kwargs else _where_documents_are(part.bound, f"{expression}.bound")
-    if isinstance(part, RunnableSequence):
-        return _where_documents_are(part.steps[0], f"{expression}.steps[0]")
-    if isinstance(part, RunnableParallel):
-        ways = [_where_documents_are(way, f"{expression}.steps__[{key!r}]") for key, way in part.steps__.items()]
-        found = [way for way in ways if way is not None]
-        return found[0] if len(found) == 1 else None
-    return None
 
 
 def _parts(runnable: Any) -> Iterator[Any]:

@@ -41,19 +41,18 @@ _DEFAULT_FETCH_K = 20
 """What every LangChain vector store fetches before it filters or diversifies."""
 
 
-def with_depth(part: Any, k: int, *, as_deployed: bool = False) -> tuple[Any, tuple[str, ...]]:
+def with_depth(part: Any, k: int) -> tuple[Any, tuple[str, ...]]:
     """Copy a retriever so that it returns at least `k` documents, wherever that can be set.
 
     Args:
         part: a LangChain retriever or other Runnable; it is not changed.
         k: how many documents are wanted.
-        as_deployed: leave the `top_n` of compressors inside it as it is.
 
     Returns:
         The copy, and the parts whose depth could not be set: `EnsembleRetriever.retrievers[1]: MyRetriever`.
         What follows the retriever in a sequence is among them: it may drop what the retriever found.
     """
-    deepening = _Deepening(k, as_deployed=as_deployed)
+    deepening = _Deepening(k)
     return deepening.of(part), tuple(deepening.fixed)
 
 
@@ -62,20 +61,19 @@ def with_kept_candidates(part: Any, candidates: int) -> Any:
 
     A limit of None is not a limit and stays.
     """
-    return _Deepening(candidates, as_deployed=False).of(part)
+    return _Deepening(candidates).of(part)
 
 
 def with_own_settings(part: Any) -> Any:
     """Copy what asking a retriever would change in it; all its settings stay."""
-    return _Deepening(None, as_deployed=True).of(part)
+    return _Deepening(None).of(part)
 
 
 class _Deepening:
     """One copy of a tree of parts; with no `k`, every depth stays as it is."""
 
-    def __init__(self, k: int | None, *, as_deployed: bool) -> None:
+    def __init__(self, k: int | None) -> None:
         self.k = k
-        self.as_deployed = as_deployed
         self.fixed: list[str] = []
 
     def of(self, part: Any, path: str = "") -> Any:
@@ -86,11 +84,7 @@ class _Deepening:
         part = resolved(part)
         name = f"{path}: {type(part).__name__}" if path else type(part).__name__
         if isinstance(part, BaseDocumentCompressor | BaseDocumentTransformer):
-            limits, inside = self._limits(part), self._nested(part, path)
-            if not self.as_deployed:
-                return _copied(part, limits | inside)
-            self.fixed += [f"{name} ({field} as deployed)" for field in limits]
-            return part
+            return part if self.k is None else _copied(part, self._limits(part) | self._nested(part, path))
         if changed := [entry for entry in (*ENTRIES, *RETRIEVING) if on_object(part, entry)]:
             # A function that was set on the object asks the object that it knows, and no copy
             self.fixed.append(f"{name} (its own {changed[0]})")
@@ -106,8 +100,6 @@ class _Deepening:
         inner = [item for value in nested.values() for item in _members(value) if isinstance(item, Runnable)]
         if not own and not inner:
             self.fixed.append(name)
-        elif self.as_deployed and "top_n" not in own and is_count(getattr(part, "top_n", None)):
-            self.fixed.append(f"{name} (top_n as deployed)")
         elif hasattr(part, "docstore"):  # MultiVectorRetriever: several child chunks may lead to one document
             self.fixed.append(f"{name} (k counts child chunks)")
         return _copied(part, own | nested | _written_to(part))
@@ -135,8 +127,8 @@ class _Deepening:
         # a class with a field of its own passes that field and these arguments to one call: not twice
         if isinstance(search_kwargs, dict) and ("k" in search_kwargs or not update):
             update["search_kwargs"] = self._search_kwargs(part, search_kwargs)
-        if "top_n" in fields and not (update and self.as_deployed):  # beside a k it is what a reranker keeps
-            update |= {"top_n": self._raised(part.top_n)} if is_count(part.top_n) else {}
+        if "top_n" in fields and is_count(part.top_n):  # beside a k it is what a reranker keeps
+            update["top_n"] = self._raised(part.top_n)
         return update
 
     def _bound_arguments(self, part: Any) -> dict[str, Any]:

@@ -50,15 +50,8 @@ ACCEPTED = (
     "(FunctionAgent, ReActAgent, AgentWorkflow) or a workflow (Workflow)"
 )
 
-_OWN_DEPTH = 0
-"""Depths are raised and never lowered: to this one none is."""
 _ASYNC_CLIENTS = frozenset({"aclient", "async_client"})
 """Attributes of a vector store that hold the client of its async methods, without a leading underscore."""
-
-
-def is_llama_index(obj: object) -> bool:
-    """Whether an object is an instance of a LlamaIndex class or of a subclass; imports nothing."""
-    return is_from(obj, "llama_index.core") or is_workflow(obj)
 
 
 class LlamaIndexAdapter(Adapter):
@@ -72,7 +65,7 @@ class LlamaIndexAdapter(Adapter):
 
     def owns(self, obj: Any) -> bool:
         """Whether an object is an instance of a LlamaIndex class or of a subclass."""
-        return is_llama_index(obj)
+        return is_from(obj, "llama_index.core") or is_workflow(obj)
 
     def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
         """Return the stages of what retrieves nodes; see `retriever_stages`."""
@@ -187,7 +180,7 @@ class _Retriever(FrameworkRetriever):
         self.takes_filters = takes_llama_index_filters(system)
 
     def copy_at(self, count: int | None) -> Any:
-        return deepen(self.system, _OWN_DEPTH if count is None else count, as_deployed=self.as_deployed)[0]
+        return deepen(self.system, count or 0)[0]
 
     def filtered_copy(self, k: int, given: Filter) -> Any:
         return with_llama_index_filters(self.copy(k), given)

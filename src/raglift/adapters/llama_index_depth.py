@@ -69,19 +69,18 @@ SEALED = frozenset({"RetrieverRouterQueryEngine"})
 """Systems that break when their retriever returns more: this one looks up a single engine with it."""
 
 
-def deepen(system: Any, k: int, *, as_deployed: bool = False) -> tuple[Any, tuple[str, ...]]:
+def deepen(system: Any, k: int) -> tuple[Any, tuple[str, ...]]:
     """Copy a retriever or query engine so that it returns at least `k` nodes where it can.
 
     Args:
         system: a LlamaIndex retriever or query engine.
-        k: how many nodes are wanted.
-        as_deployed: whether the postprocessors inside keep their `top_n`.
+        k: how many nodes are wanted; 0 for its own settings.
 
     Returns:
         The copy, and the parts whose depth could not be set, as
         `QueryFusionRetriever.retrievers[1]: MyRetriever`.
     """
-    walk = _Walk(k, as_deployed=as_deployed)
+    walk = _Walk(k)
     deep = walk.visit(system, type(system).__name__)
     return deep, tuple(walk.fixed)
 
@@ -108,9 +107,8 @@ def parts_of(part: Any) -> list[Any]:
 class _Walk:
     """One copy of a tree; a part that is held twice is copied once."""
 
-    def __init__(self, k: int, *, as_deployed: bool) -> None:
+    def __init__(self, k: int) -> None:
         self.k = k
-        self.as_deployed = as_deployed
         self.fixed: list[str] = []
         self._copies: dict[int, Any] = {}
 
@@ -120,9 +118,7 @@ class _Walk:
             name = type(part).__name__
             place = name if path == name else f"{path}: {name}"
             if isinstance(part, _kinds()["postprocessor"]):
-                self._copies[id(part)] = raise_top_n(part, 0 if self.as_deployed else self.k)
-                if self.as_deployed:
-                    self.fixed += [f"{place} ({field} as deployed)" for field, _ in _cuts(part)]
+                self._copies[id(part)] = raise_top_n(part, self.k)
             else:
                 self._copies[id(part)] = deep = copy.copy(part)
                 if _is_sealed(part) or not self._deepen(deep, path):

@@ -178,15 +178,12 @@ def _key(who: str, event: Any) -> str:
     if len(known) == 1 and fields[known[0]].annotation in (str, str | None, Any):
         return str(known[0])
     shown = f"the fields {', '.join(fields)}" if fields else "no fields"
-    given = ", ".join(f"{name}={_blank(at)}" for at, name in enumerate(required or ["query"]))
+    first, *others = required or ["query"]
+    given = ", ".join([f"{first}=query", *(f"{name}='…'" for name in others)])
     raise UnsupportedSystem(
         f"{who}: found {shown} in its start event, {event.__name__}; expected a subclass of StartEvent that declares "
         "the question, a text, as the only field it needs" + wrapper(f"await workflow.run({given})", is_async=True)
     )
-
-
-def _blank(place: int) -> str:
-    return "query" if place == 0 else "'…'"
 
 
 def _waits(who: str) -> UnsupportedSystem:

@@ -85,42 +85,19 @@ def chunk_of_mapping(result: Mapping[Any, Any], doc_key: str | None = None) -> t
     return chunk, _score(given("score", "_score"))
 
 
-def require_text(found: Iterable[Any], answer: Any, who: str, call: str) -> None:
-    """Raise for a result that is a mapping without a text, with the function that names where its text is.
+def require_text(found: Iterable[Any], who: str) -> None:
+    """Raise for a result that is a mapping without a text.
 
     Args:
-        found: the results in the answer.
-        answer: what was returned as a whole.
+        found: the results in an answer.
         who: what answered.
-        call: how it is called, for the function that the message recommends.
     """
     unfit = next((each for each in found if isinstance(each, Mapping) and _with_text(each) is None), None)
-    if unfit is None:
-        return
-    answer = answer.body if is_from(answer, "elastic_transport") else answer
-    lists = list(lists_in(answer)) if isinstance(answer, Mapping) else []
-    where = _taken(call, lists[0]) if lists else call
-    path = _longest_text(unfit)
-    if path is None:
+    if unfit is not None:
         raise UnsupportedSystem(
             f"{who} returned a result that is a {type(unfit).__name__} with the keys {shown_keys(unfit)}; expected a "
-            f"text at {', '.join(TEXT_KEYS)}"
+            f"text at {', '.join(TEXT_KEYS)}: pass a function that returns {{**each, 'text': …}} for each result"
         )
-    fields = "".join(f"**{_taken('each', path[:depth])}, " for depth in range(len(path)))
-    raise UnsupportedSystem(
-        f"{who} returned a result that is a {type(unfit).__name__} with the keys {shown_keys(unfit)}; expected a text "
-        f"at {', '.join(TEXT_KEYS)}" + wrapper(f"[{{{fields}'text': {_taken('each', path)}}} for each in {where}]")
-    )
-
-
-def _longest_text(result: Mapping[Any, Any]) -> tuple[Any, ...] | None:
-    """Return where the longest text of a mapping is, in itself or in a mapping inside it; None if it has none."""
-    texts = {(key,): value for key, value in result.items()}
-    texts |= {
-        (key, name): text for key, inner in result.items() if isinstance(inner, Mapping) for name, text in inner.items()
-    }
-    lengths = {path: len(text) for path, text in texts.items() if isinstance(text, str)}
-    return max(lengths, key=lengths.__getitem__, default=None)
 
 
 def _with_text(result: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
@@ -165,7 +142,7 @@ def results_in(answer: Any, who: str, call: str = "search(query)") -> list[Any]:
         return _of_event(answer, who, call)
     answer = _unwrapped(answer)
     if _is_frame(answer):
-        return _rows(answer, who, call)
+        return _rows(answer, who)
     if isinstance(answer, Mapping):
         return _of_mapping(answer, who, call)
     found = f"a {type(answer).__name__}"
@@ -178,8 +155,7 @@ def results_in(answer: Any, who: str, call: str = "search(query)") -> list[Any]:
     if type(answer).__name__ == "LazyFrame":
         raise _refused(who, found, f"{call}.collect()")
     if not isinstance(answer, Iterable):
-        where = _attribute_with_results(answer)
-        raise _refused(who, found, None if where is None else f"{call}.{where}")
+        raise _refused(who, found, None)
     return read_all(answer, who)
 
 
@@ -201,13 +177,6 @@ def read_all(results: Iterable[Any], who: str) -> list[Any]:
 def _refused(who: str, found: str, expression: str | None, expected: str = _LISTED) -> UnsupportedSystem:
     does = "" if expression is None else wrapper(expression)
     return UnsupportedSystem(f"{who} returned {found}; {expected}{does}")
-
-
-def _attribute_with_results(answer: Any) -> str | None:
-    """Return the attribute of an object that holds its results; None if none does for certain."""
-    lists = [name for name, value in getattr(answer, "__dict__", {}).items() if isinstance(value, (list, tuple))]
-    known = [name for name in lists if name in LIST_KEYS] or lists
-    return known[0] if len(known) == 1 else None
 
 
 def _unwrapped(answer: Any) -> Any:
@@ -362,32 +331,19 @@ def _is_frame(answer: Any) -> bool:
     return is_from(answer, "pandas", "polars") and any(cls.__name__ == "DataFrame" for cls in type(answer).__mro__)
 
 
-def _rows(frame: Any, who: str, call: str) -> list[dict[str, Any]]:
+def _rows(frame: Any, who: str) -> list[dict[str, Any]]:
     """Return the rows of a data frame as results: its known columns as fields, and the others as metadata."""
     columns = [str(column) for column in frame.columns]
     text = next((key for key in TEXT_KEYS if key in columns), None)
     if text is None:
-        longest = _column_of_texts(frame)
-        named = f"{{{longest!r}: 'text'}}"
-        renamed = f"columns={named}" if is_from(frame, "pandas") else named
         raise _refused(
             who,
             f"a DataFrame with the columns {shorten(', '.join(columns), _LONGEST) or 'none'}",
-            None if longest is None else f"{call}.rename({renamed})",
+            None,
             f"expected a column of texts named {', '.join(TEXT_KEYS)}",
         )
     rows = frame.to_dicts() if is_from(frame, "polars") else _without_gaps(frame).to_dict("records")
     return [_result_of(row, text) for row in rows]
-
-
-def _column_of_texts(frame: Any) -> Any:
-    """Return the column with the longest text; None if no column has texts."""
-    lengths = {
-        column: max((len(value) for value in frame[column] if isinstance(value, str)), default=0)
-        for column in frame.columns
-    }
-    longest = max(lengths, key=lengths.__getitem__, default=None)
-    return longest if lengths.get(longest) else None
 
 
 def _without_gaps(frame: Any) -> Any:

@@ -11,7 +11,7 @@ from raglift.adapters.clearing import Clearing
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.adapters.agents import AsyncQueryAgent, QueryAgent
+    from raglift.adapters.agents import FrameworkAgent
     from raglift.adapters.policy import Policy
     from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
     from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
@@ -40,7 +40,7 @@ class Keeper(Protocol):
 class RetrieveStage:
     """The first step of a system."""
 
-    retriever: Retriever | QueryRetriever | AsyncQueryRetriever | QueryAgent | AsyncQueryAgent
+    retriever: Retriever | QueryRetriever | AsyncQueryRetriever | FrameworkAgent
     """What is asked. When it is both sync and async, the async form is used only above one concurrent call."""
     system: str
     """What did the work, for people: class, model, settings that matter."""
