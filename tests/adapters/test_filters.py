@@ -71,11 +71,12 @@ def test_a_filter_is_written_as_the_store_takes_it(made: Any, expected: Any) -> 
     ids=["none", "operators", "expressions", "columns and an expression"],
 )
 def test_a_retrievers_own_filter_holds_as_well(own: Any, added: Any, expected: Any) -> None:
-    assert both_langchain(own, added) == expected
+    assert both_langchain(own, added, Filter.of({"year": 2020})) == expected
 
 
 def test_a_function_of_metadata_holds_beside_operators() -> None:
-    both = both_langchain(lambda metadata: metadata["a"] == 1, {"$and": [{"year": {"$gte": 2020}}, {"b": 2}]})
+    given = Filter.of({"year": {"gte": 2020}, "b": 2})
+    both = both_langchain(lambda metadata: metadata["a"] == 1, langchain_filter(store("langchain_faiss"), given), given)
     assert both({"a": 1, "b": 2, "year": 2021})
     assert not both({"a": 0, "b": 2, "year": 2021})
     assert not both({"a": 1, "b": 2, "year": 2019})

@@ -372,68 +372,20 @@ class WaitingInside(Workflow):
 @pytest.mark.parametrize(
     ("system", "message"),
     [
-        (
-            Undeclared,
-            (
-                "Undeclared: found no fields in its start event, StartEvent; expected a subclass of StartEvent "
-                "that declares the question, a text, as the only field it needs. Pass a function that does:\n"
-                "    async def retrieve(query):\n        return await workflow.run(query=query)"
-            ),
-        ),
-        (
-            Both,
-            (
-                "Both: found the fields first, second in its start event, TwoQuestions; expected a subclass of "
-                "StartEvent that declares the question, a text, as the only field it needs. Pass a function that "
-                "does:\n"
-                "    async def retrieve(query):\n"
-                "        return await workflow.run(first=query, second='…')"
-            ),
-        ),
-        (
-            Listing,
-            "Listing: found the fields names in its start event, Names; expected a subclass of StartEvent that",
-        ),
-        (
-            Silent,
-            (
-                "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected a "
-                "result that is, or holds, a response with sources or a list of nodes"
-            ),
-        ),
+        (Undeclared, "Undeclared: found no fields in its start event, StartEvent; expected a subclass of StartEvent"),
+        (Both, "Both: found the fields first, second in its start event, TwoQuestions; expected a subclass of"),
+        (Listing, "Listing: found the fields names in its start event, Names; expected a subclass of StartEvent"),
+        (Silent, "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected"),
         (
             lambda: agent([[("add", {"one": 1, "two": 2})]], add),
-            (
-                "FunctionAgent called tools that handed on no documents; expected tools that retrieve: a "
-                "QueryEngineTool, a RetrieverTool, or a FunctionTool that asks a retriever of LlamaIndex's or returns "
-                "its nodes, or mappings with a text"
-            ),
+            "FunctionAgent called tools that handed on no documents; expected tools that retrieve",
         ),
-        (
-            Waiting,
-            ("Waiting: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to its end"),
-        ),
-        (
-            WaitingInside,
-            (
-                "WaitingInside: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to "
-                "its end"
-            ),
-        ),
+        (Waiting, "Waiting: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to"),
+        (WaitingInside, "WaitingInside: waits for a person to answer it (InputRequiredEvent); expected a workflow"),
     ],
     ids=["no field", "two fields", "a list", "no documents", "no retrieval", "a person", "a person inside"],
 )
-def test_what_cannot_be_measured_is_refused_with_the_function_that_would_do(system, message):
+def test_what_cannot_be_measured_is_refused_by_what_was_found_and_expected(system, message):
     with pytest.raises((UnsupportedSystem, QueryFailed)) as raised:
         rl.evaluate(system(), rl.Dataset.from_dict({QUERY: ["lantern"]}))
     assert message in str(raised.value)
-
-
-def test_a_tool_alone_is_refused_with_what_it_asks(retriever, engine):
-    for tool, does in (
-        (RetrieverTool.from_defaults(retriever), "tool.call(query).raw_output"),
-        (QueryEngineTool.from_defaults(engine), "tool.call(query).raw_output.source_nodes"),
-    ):
-        with pytest.raises(UnsupportedSystem) as raised:
-            rl.evaluate(tool, rl.Dataset.from_dict({QUERY: ["lantern"]}))
-        assert str(raised.value).endswith(f"def retrieve(query):\n        return {does}")

@@ -185,12 +185,6 @@ def test_a_function_without_a_signature():
     assert texts(retrieve(str.split)) == ["who?"]
 
 
-@pytest.mark.parametrize("result", ["one text", b"bytes", None, {"text": "one"}, 5, object()])
-def test_a_retriever_returns_a_list(result):
-    with pytest.raises(ConfigurationError, match=r"<lambda> returned a .*; expected a list of results"):
-        retrieve(lambda query: result)
-
-
 def test_a_coroutine_from_a_lambda_is_refused_with_the_way_out():
     with pytest.raises(ConfigurationError, match=r"returned a coroutine.*async def"):
         retrieve(lambda query: search_async(query, 1))

@@ -129,60 +129,40 @@ async def search(query):
 
 
 @pytest.mark.parametrize(
-    ("answer", "found", "does"),
+    ("answer", "found"),
     [
-        (
-            set(FOUND),
-            "a set, which has no order; expected a list of results, best first",
-            None,
-        ),
-        (frozenset(FOUND), "a frozenset, which has no order", None),
-        ("\n".join(FOUND), "a str; expected a list of results", "[search(query)]"),
-        (None, "a NoneType; expected a list of results", "search(query) or []"),
-        (7, "a int; expected a list of results", None),
-        (DOCUMENTS[0], "a Document; expected a list of results", "[search(query)]"),
-        ({"text": FOUND[0]}, "a dict that is one result; expected a list of results", "[search(query)]"),
+        (set(FOUND), "a set, which has no order; expected a list of results, best first"),
+        (frozenset(FOUND), "a frozenset, which has no order"),
+        ("\n".join(FOUND), "a str; expected a list of results"),
+        (None, "a NoneType; expected a list of results"),
+        (7, "a int; expected a list of results"),
+        (DOCUMENTS[0], "a Document; expected a list of results"),
+        ({"text": FOUND[0]}, "a dict that is one result; expected a list of results"),
         (
             {"answer": "at noon", "passages": FOUND},
             "a dict with the keys 'answer', 'passages'; expected a list of results, best first, or one at results,",
-            "search(query)['passages']",
         ),
-        (
-            {"results": FOUND, "hits": FOUND[:1]},
-            "a dict with lists at 'results' and 'hits'; expected one list of results",
-            "search(query)['results']",
-        ),
+        ({"results": FOUND, "hits": FOUND[:1]}, "a dict with lists at 'results' and 'hits'; expected one list of"),
         (
             {"dense": {"documents": DOCUMENTS}, "sparse": {"documents": DOCUMENTS[:1]}},
             "a dict with lists at 'dense.documents' and 'sparse.documents'; expected one list",
-            "search(query)['dense']['documents']",
         ),
         (
             pd.DataFrame({"passage": FOUND, "score": [1, 2]}),
             "a DataFrame with the columns passage, score; expected a column of texts named text, content, page_content",
-            None,
         ),
-        (
-            dict.fromkeys(FOUND, 1.0),
-            "a dict of scores, which has no order; expected a list of results",
-            "sorted(search(query).items(), key=lambda pair: -pair[1])",
-        ),
-        ({"messages": [("user", "who?")]}, "messages without documents; expected the documents of the tool", None),
+        (dict.fromkeys(FOUND, 1.0), "a dict of scores, which has no order; expected a list of results"),
+        ({"messages": [("user", "who?")]}, "messages without documents; expected the documents of the tool"),
     ],
     ids=lambda value: None if isinstance(value, str) else type(value).__name__,
 )
-def test_what_is_no_ranking_is_refused_with_the_function_that_makes_one(answer, found, does):
-    data = rl.Dataset.from_dict({"who?": [FOUND[0]], "when?": [FOUND[1]]})
-
+def test_what_is_no_ranking_is_refused_by_what_was_found_and_expected(answer, found):
     def search(query):
         return answer
 
     with pytest.raises(UnsupportedSystem) as caught:
-        rl.evaluate(search, data)
-    line, *function = str(caught.value).split("\n")
-    assert line.startswith(f"search returned {found}")
-    assert function[:1] == ([] if does is None else ["    def retrieve(query):"])
-    assert does is None or function[1].startswith(f"        return {does}")
+        rl.evaluate(search, rl.Dataset.from_dict({"who?": [FOUND[0]], "when?": [FOUND[1]]}))
+    assert str(caught.value).startswith(f"search returned {found}")
 
 
 def test_an_async_function_is_refused_alike():

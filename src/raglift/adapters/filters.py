@@ -127,12 +127,13 @@ def _qdrant_range(models: Any, one: Condition) -> Any:
     return kind(**{one.operator: value})
 
 
-def both_langchain(own: Any, added: Any) -> Any:
+def both_langchain(own: Any, added: Any, given: Filter) -> Any:
     """Return the filter that a retriever has together with that of a query.
 
     Args:
         own: of the retriever; None for none.
         added: of the query, in the form of the same store.
+        given: of the query.
     """
     if own is None:
         return added
@@ -145,26 +146,10 @@ def both_langchain(own: Any, added: Any) -> Any:
     if isinstance(own, Callable) and isinstance(added, Callable):  # type: ignore[arg-type]
         return lambda found: own(found) and added(found)
     if isinstance(added, Mapping) and callable(own):  # FAISS takes a function of metadata
-        return lambda metadata: own(metadata) and _fits(added, metadata)
+        return lambda metadata: own(metadata) and given.matches(metadata)
     if hasattr(added, "must"):  # Qdrant
         return type(added)(must=[own, added])
     return added
-
-
-def _fits(mongo: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    from raglift.records.filters import Filter
-
-    parts = mongo.get("$and", [mongo])
-    written = [
-        {
-            key: value.get("$in", {name[1:]: bound for name, bound in value.items()})
-            if isinstance(value, Mapping)
-            else value
-            for key, value in part.items()
-        }
-        for part in parts
-    ]
-    return all(Filter.of(part).matches(metadata) for part in written)
 
 
 def takes_langchain_filter(runnable: Any) -> bool:
@@ -178,7 +163,7 @@ def with_langchain_filter(retriever: Any, given: Filter) -> Any:
     """Return a copy of a retriever over a vector store that looks among the matching documents only."""
     kwargs, store = retriever.search_kwargs, retriever.vectorstore
     name = "expr" if is_from(store, _MILVUS) else "filter"
-    both = both_langchain(kwargs.get(name), langchain_filter(store, given))
+    both = both_langchain(kwargs.get(name), langchain_filter(store, given), given)
     return retriever.model_copy(update={"search_kwargs": {**kwargs, name: both}})
 
 
