@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core import ComposableGraph, SummaryIndex, VectorStoreIndex
+from llama_index.core import ComposableGraph, Settings, SummaryIndex, VectorStoreIndex
 from llama_index.core.objects import ObjectIndex
 from llama_index.core.query_engine import RetrieverRouterQueryEngine, ToolRetrieverRouterQueryEngine
 from llama_index.core.tools import QueryEngineTool
@@ -39,10 +39,11 @@ def graph(nodes):
 @pytest.mark.parametrize("build", [tool_retriever_router, retriever_router, graph])
 def test_an_engine_that_looks_up_engines_keeps_its_depth_and_is_named(build, nodes, state):
     engine = build(nodes)
-    before = state(engine)
+    before, asked = state(engine), Settings.llm.calls
     (stage,) = retriever_stages(engine)
     found = [chunk.text for chunk in stage.retriever.retrieve_one(QUERY, 10).chunks]
 
     assert found == [item.node.get_content() for item in engine.query(QUERY).source_nodes]
     assert stage.depth_fixed == (type(engine).__name__,)
+    Settings.llm.calls = asked
     assert state(engine) == before
