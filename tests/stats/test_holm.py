@@ -56,12 +56,6 @@ def test_it_rejects_what_the_step_down_rejects(found: list[float], level: float)
     assert (holm(found) <= level).sum() == rejected
 
 
-def test_it_changes_nothing_given() -> None:
-    found = np.array([0.5, 0.01])
-    holm(found)
-    np.testing.assert_array_equal(found, [0.5, 0.01])
-
-
 @pytest.mark.parametrize("wrong", [[0.5, 1.1], [-0.1]])
 def test_what_is_no_p_value_is_refused(wrong: list[float]) -> None:
     with pytest.raises(ConfigurationError, match=r"p_values: found .*; expected numbers from 0 to 1"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from raglift.errors import ConfigurationError
-from raglift.stats.intervals import Interval, difference_interval, mean_interval
+from raglift.stats.intervals import difference_interval, mean_interval
 
 STEPS = (-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.5, 2 / 3, 1.0)
 SAMPLES = 4000
@@ -212,8 +212,3 @@ def test_intervals_of_one_mean_hold_it_as_often_as_they_say(chances: list[float]
 def test_what_cannot_be_used_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         mean_interval(**{"values": [0.5, 1.0], **change})  # type: ignore[arg-type]
-
-
-def test_an_interval_is_two_numbers() -> None:
-    low, high = Interval(0.25, 0.5)
-    assert (low, high) == (0.25, 0.5)

@@ -1,74 +1,63 @@
-"""The smallest difference that so many queries can show."""
+"""The smallest difference that differences of the kind seen would show."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import integrate, special, stats
 
 from raglift.errors import ConfigurationError
-from raglift.stats.power import minimum_detectable_effect_of
+from raglift.stats.paired_tests import paired_differences
+from raglift.stats.power import minimum_detectable_effects
 
 
-def power_of(difference: float, deviation: float, n: int, alpha: float = 0.05) -> float:
-    """Return the power of the two-sided t test by its definition: the mean is normal, the variance χ², independent."""
-    freedom, away = n - 1, difference * math.sqrt(n) / deviation
-    critical = stats.t.ppf(1 - alpha / 2, freedom)
-    roots = np.linspace(0.0, math.sqrt(stats.chi2.isf(1e-12, freedom)), 20_001)
-    limits = critical * roots / math.sqrt(freedom)
-    beyond = special.ndtr(away - limits) + special.ndtr(-away - limits)
-    return float(integrate.trapezoid(beyond * stats.chi.pdf(roots, freedom), roots))
+def test_effects_are_those_of_each_column_alone() -> None:
+    matrix = np.random.default_rng(5).choice([-1.0, -0.5, 0.0, 0.0, 0.5, 1.0], size=(70, 9))
+    matrix[3, 2], matrix[:, 4], matrix[:, 5] = np.nan, 0.0, np.random.default_rng(6).normal(0.1, 0.3, size=70)
+    together = minimum_detectable_effects(matrix, seed=3)
+    alone = [minimum_detectable_effects(matrix[:, [column]], seed=3)[0] for column in range(9)]
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(minimum_detectable_effects(matrix[:, ::-1], seed=3), alone[::-1])
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 10, 30, 60, 312])
-@pytest.mark.parametrize(("power", "alpha"), [(0.8, 0.05), (0.5, 0.01), (0.95, 0.1)])
-def test_the_t_test_has_the_power_at_the_difference(n: int, power: float, alpha: float) -> None:
-    found = minimum_detectable_effect_of(0.3, n, power, alpha)
-    assert power_of(found, 0.3, n, alpha) == pytest.approx(power, abs=1e-4)
+def test_dense_differences_have_the_effect_of_the_t_test() -> None:
+    sample = np.random.default_rng(1).normal(0.1, 0.25, size=400)
+    t_test = (1.966 + 0.843) * sample.std(ddof=1) / 20  # quantiles of t with 399 degrees of freedom
+    # A quantile of 1,000 samples has a standard error of 0.045 standard errors of the mean; three are allowed.
+    assert minimum_detectable_effects(sample[:, np.newaxis], seed=0)[0] == pytest.approx(t_test, rel=3 * 0.045 / 2.8)
 
 
-@pytest.mark.parametrize("n", [20, 100, 1000])
-def test_the_noncentral_t_of_scipy_says_the_same(n: int) -> None:
-    found = minimum_detectable_effect_of(2.0, n) * math.sqrt(n) / 2.0
-    critical = stats.t.ppf(0.975, n - 1)
-    assert stats.nct.sf(critical, n - 1, found) + stats.nct.cdf(-critical, n - 1, found) == pytest.approx(0.8, abs=1e-6)
+def test_more_certainty_takes_a_larger_effect() -> None:
+    sample = np.random.default_rng(1).normal(0.1, 0.25, size=(60, 1))
+    usual = minimum_detectable_effects(sample, seed=0)[0]
+    assert minimum_detectable_effects(sample, seed=0, alpha=0.005)[0] > 1.2 * usual
+    assert minimum_detectable_effects(sample, seed=0, power=0.95)[0] > 1.2 * usual
+    assert minimum_detectable_effects(sample[:30], seed=0)[0] > 1.2 * usual
 
 
-def test_with_many_queries_it_is_the_normal_formula() -> None:
-    normal = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) / math.sqrt(100_000)
-    assert minimum_detectable_effect_of(1.0, 100_000) == pytest.approx(normal, rel=2e-5)
+def test_losses_that_are_few_and_large_take_a_larger_effect_to_outweigh() -> None:
+    wins, losses = np.array([0.05] * 90 + [-0.4] * 10), -np.array([0.05] * 90 + [-0.4] * 10)
+    against, along = minimum_detectable_effects(np.stack([wins, 3 * wins + 0.2], axis=1), seed=0)
+    assert against == minimum_detectable_effects(losses[:, np.newaxis], seed=0)[0]
+    assert 3 * against == pytest.approx(along, rel=0.01)
+    assert against > 1.1 * 2.8 * wins.std(ddof=1) / 10
 
 
-def test_more_queries_show_less() -> None:
-    found = [minimum_detectable_effect_of(1.0, n) for n in (*range(2, 40), 100, 1000, 10**6)]
-    assert (np.diff(found) < 0.0).all()
-
-
-@settings(deadline=None)
-@given(st.floats(1e-6, 1e6), st.integers(2, 500))
-def test_it_is_in_the_unit_of_the_standard_deviation(deviation: float, n: int) -> None:
-    assert minimum_detectable_effect_of(deviation, n) == pytest.approx(deviation * minimum_detectable_effect_of(1.0, n))
-
-
-@pytest.mark.parametrize(("deviation", "n"), [(0.0, 60), (math.nan, 60), (1.0, 1), (1.0, 0)])
-def test_where_it_cannot_be_told_it_is_nan(deviation: float, n: int) -> None:
-    assert math.isnan(minimum_detectable_effect_of(deviation, n))
+def test_effects_of_what_does_not_vary_are_unknown() -> None:
+    columns = np.array([[0.0, 0.25, np.nan, 1e-12], [0.0, 0.25, 1.0, -1e-12], [0.0, 0.25, np.nan, 0.0]])
+    assert np.isnan(minimum_detectable_effects(columns, seed=0)).all()
+    assert minimum_detectable_effects(np.empty((0, 2)), seed=0).shape == (2,)
+    assert paired_differences(np.empty((0, 1)), seed=0)[0].n == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("change", "message"),
     [
-        ((-1.0, 60), "standard_deviation: found -1; expected at least 0"),
-        ((1.0, -1), "n: found -1; expected an integer of at least 0"),
-        ((1.0, 60, 1.0), "power: found 1.0; expected a number between 0 and 1"),
-        ((1.0, 60, 0.8, 0.0), "alpha: found 0.0; expected a number between 0 and 1"),
-        ((1.0, 60, 0.04), "power: found 0.04, with alpha 0.05; expected a power above alpha"),
+        ({"seed": -1}, "seed: found -1"),
+        ({"power": 1.0}, "power: found 1.0"),
+        ({"power": 0.04}, "power: found 0.04, with alpha 0.05; expected a power above alpha"),
+        ({"matrix": [1.0]}, "matrix: found 1 dimensions"),
     ],
 )
-def test_what_it_cannot_use_is_refused(arguments: tuple[float, int], message: str) -> None:
+def test_what_it_cannot_use_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        minimum_detectable_effect_of(*arguments)
+        minimum_detectable_effects(**{"matrix": [[1.0], [0.0]], "seed": 0, **change})  # type: ignore[arg-type]

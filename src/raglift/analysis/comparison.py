@@ -330,7 +330,7 @@ def compare_systems(
         ),
         notes=(
             *shared.notes,
-            *(f"{name}: {said}" for name, one in systems.items() if (said := retries_note(one.run))),
+            *(f"{name}: {retries}" for name, one in systems.items() if (retries := retries_note(one.run))),
             *_not_in_common(systems, metrics),
             *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
             *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),
@@ -462,15 +462,15 @@ def _rows(
     rows = []
     for place, metric in enumerate(paired.metrics):
         for number, name in enumerate(paired.names):
-            own, described = source(number)
-            if not (decides := metric == own.metrics[0]):
-                own, described = paired, of_all
-            there = own.metrics.index(metric)
-            row = _row(own, (there, number), described.get((there, number)), method)
+            pairs, described = source(number)
+            if not (decides := metric == pairs.metrics[0]):
+                pairs, described = paired, of_all
+            place_in_pairs = pairs.metrics.index(metric)
+            row = _row(pairs, (place_in_pairs, number), described.get((place_in_pairs, number)), method)
             if number == paired.baseline:
                 row = replace(row, exploratory=place != 0)
             elif decides:
-                row = _decided(row, own, adjusted.get(number), method)
+                row = _decided(row, pairs, adjusted.get(number), method)
                 row = replace(row, verdict=NOT_COMPARABLE) if number in unknown else row
             rows.append(replace(row, metric=metric, system=name))
     return rows

@@ -84,8 +84,8 @@ def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     done = [[by_name.get(stage) for stage in scores.stages] for by_name in finished]
 
     def a_query(texts: list[str | None]) -> NDArray[np.object_]:
-        told = [None if text is None else encodable(text) for text in texts]  # pandas keeps texts as UTF-8
-        return np.repeat(np.array([*told, None], dtype=object)[:-1], stages * metrics)
+        written = [None if text is None else encodable(text) for text in texts]  # pandas keeps texts as UTF-8
+        return np.repeat(np.array([*written, None], dtype=object)[:-1], stages * metrics)
 
     return pd.DataFrame(
         {

@@ -136,9 +136,9 @@ def _lifted(
 def _decided(row: LiftRow, lift: NDArray[np.float64], method: Method) -> LiftRow:
     if row.difference is None or not row.difference.n:
         return replace(row, exploratory=False)
-    said = verdict(row.difference, row.difference.p, method)
+    decision = verdict(row.difference, row.difference.p, method)
     return replace(
-        row, minimum_detectable_effect=minimum_detectable_effect(lift, method, 1), verdict=said, exploratory=False
+        row, minimum_detectable_effect=minimum_detectable_effect(lift, method, 1), verdict=decision, exploratory=False
     )
 
 

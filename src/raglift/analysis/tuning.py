@@ -44,12 +44,12 @@ class Setting:
     """How many hits are passed on; None for all."""
 
     def __str__(self) -> str:
-        told = [f"weights {' / '.join(f'{weight:g}' for weight in self.weights)}"] if self.weights else []
-        told += [] if self.constant is None else [f"constant {self.constant}"]
-        told += [] if self.candidates is None else [f"{self.candidates:,} candidates"]
-        told += [] if self.cut_off is None else [f"score from {self.cut_off:.4g}"]
-        told += [] if self.k is None else [f"{self.k:,} hits"]
-        return ", ".join(told) or "as it is"
+        parts = [f"weights {' / '.join(f'{weight:g}' for weight in self.weights)}"] if self.weights else []
+        parts += [] if self.constant is None else [f"constant {self.constant}"]
+        parts += [] if self.candidates is None else [f"{self.candidates:,} candidates"]
+        parts += [] if self.cut_off is None else [f"score from {self.cut_off:.4g}"]
+        parts += [] if self.k is None else [f"{self.k:,} hits"]
+        return ", ".join(parts) or "as it is"
 
 
 @dataclass(frozen=True, eq=False)

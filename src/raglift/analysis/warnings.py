@@ -162,9 +162,9 @@ def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
             (found.repeated, "repeat a candidate"),
             (found.excerpts, "are parts of candidates"),
         )
-        told = [f"{count:,} {what}" for count, what in counts if count]
+        changes = [f"{count:,} {what}" for count, what in counts if count]
         where = f", for {counted(found.queries, 'query')}; the first: {found.example}" if found.example else ""
-        notes.append(f"{stage.name}: of {counted(found.of, 'hit')} returned, {_listed(told)}{where}")
+        notes.append(f"{stage.name}: of {counted(found.of, 'hit')} returned, {_listed(changes)}{where}")
     if beyond:
         named = [mean_title(as_metric(name)) for name in beyond]
         more = f" and {counted(len(named) - _NAMED, 'more metric')}" if len(named) > _NAMED else ""
@@ -197,17 +197,17 @@ def _lengths(
     lengths = {name: hit_length(one, metric.k) for name, one in systems.items()}
     if not differ_in_length(lengths):
         return []
-    told = f"not like for like: {lengths_text(lengths)}, so the same k is not the same amount of text"
+    problem = f"not like for like: {lengths_text(lengths)}, so the same k is not the same amount of text"
     if fairness is None or fairness.area is None:
-        return [f"{told}; compare by what is read too, e.g. {RecallArea @ Tokens(DEFAULT_BUDGET)}"]
+        return [f"{problem}; compare by what is read too, e.g. {RecallArea @ Tokens(DEFAULT_BUDGET)}"]
     if any(fairness.ends_early(row.system, row.n) for row in rows if row.metric == metric):
-        return [f"{told}; by what is read they cannot be compared, because some prompts end before the budget"]
+        return [f"{problem}; by what is read they cannot be compared, because some prompts end before the budget"]
     best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
     by_k, by_size = best[metric].system, best[fairness.area].system
     leads = f"{by_size} leads too" if by_k == by_size else f"{by_size} leads, not {by_k}"
     if len({row.mean for row in rows if row.metric == fairness.area}) == 1:
         leads = "none leads"
-    return [f"{told}; by what is read of the same prompt {leads} ({mean_title(fairness.area)})"]
+    return [f"{problem}; by what is read of the same prompt {leads} ({mean_title(fairness.area)})"]
 
 
 def _unfilled(metric: Metric, fairness: Fairness) -> list[str]:
@@ -216,8 +216,8 @@ def _unfilled(metric: Metric, fairness: Fairness) -> list[str]:
         return []
     ends = [f"{counted(count, 'query')} of {name}" for name, count in fairness.unfilled.items() if count]
     size = f"before {fairness.budget.most:,} tokens though more could come"
-    told = f"{mean_title(metric)}: prompts end {size}, so the figures are of smaller ones"
-    return [f"{told}: {named(ends)}; evaluate(…, budget={fairness.budget.most}) fills them"] if ends else []
+    problem = f"{mean_title(metric)}: prompts end {size}, so the figures are of smaller ones"
+    return [f"{problem}: {named(ends)}; evaluate(…, budget={fairness.budget.most}) fills them"] if ends else []
 
 
 def lengths_text(lengths: Mapping[str, float]) -> str:
@@ -231,18 +231,18 @@ def _budget(fairness: Fairness, facts: int) -> list[str]:
     """Warn of tokens that are estimated, and of labels that are longer than the prompt."""
     if fairness.area is None:
         return []
-    title, told = mean_title(fairness.area), []
+    title, found = mean_title(fairness.area), []
     if fairness.is_estimated:
-        told.append(
+        found.append(
             f"{title}: tokens are estimated, four characters each, because tiktoken's {DEFAULT_ENCODING} is not on "
             "this machine (pip install 'raglift[llama-index]' brings it)"
         )
     if fairness.long_facts:
-        told.append(
+        found.append(
             f"{title}: the labels of {fairness.long_facts:,} of {counted(facts, 'fact')} are longer than the prompt, "
             "as pages or whole documents are, so it says little of them: label the passages, or name a larger budget"
         )
-    return told
+    return found
 
 
 def _containment(systems: Mapping[str, EvaluationRecord], lengths: Mapping[str, float]) -> list[str]:
@@ -274,8 +274,8 @@ def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> l
     if more >= fewer:
         return []
     mean, often, seldom = ("higher", "loses", "wins") if row.verdict == "better" else ("lower", "wins", "loses")
-    told = f"{name} has the {mean} mean {mean_title(row.metric)} than {other}"
-    return [f"{told}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
+    contrast = f"{name} has the {mean} mean {mean_title(row.metric)} than {other}"
+    return [f"{contrast}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
 
 
 def too_skewed_note(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:

@@ -108,16 +108,11 @@ def _area_to_check(comparison: Comparison, metrics: Sequence[Metric]) -> Metric 
 def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]:
     """Say by which rule runs of different chunks were matched, and what containment makes of them."""
     found = comparison.fairness
-    if found is None:
+    if found is None or found.containment is None or found.in_hits is None:
         return []
-    told = []
-    if found.containment is not None and found.in_hits is not None:
-        before, after = found.containment[first], found.containment[name]
-        told.append(
-            f"the run has other chunks than the baseline, so both are matched by coverage; by containment, "
-            f"{mean_title(found.in_hits)} is {number_text(before)} → {number_text(after)}"
-        )
-    return told
+    before, after = found.containment[first], found.containment[name]
+    means = f"{mean_title(found.in_hits)} is {number_text(before)} → {number_text(after)}"
+    return [f"the run has other chunks than the baseline, so both are matched by coverage; by containment, {means}"]
 
 
 def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
@@ -189,21 +184,21 @@ def _regression(
         )
     elif not difference.n:
         note = "no fair pair: no query has labels that count in both"
-    said, beyond = "", False
+    decision, beyond = "", False
     if difference is not None:
-        said, beyond = verdict(difference, p, comparison.method), -difference.mean > margin + ROUNDING
+        decision, beyond = verdict(difference, p, comparison.method), -difference.mean > margin + ROUNDING
     return Regression(
         metric,
         difference if not note else None,
         margin,
-        passed=not (said == "worse" and beyond) and not note,
+        passed=not (decision == "worse" and beyond) and not note,
         regressed=_regressed(comparison.query_ids, metric, (before, after), sides),
         before=row.baseline_mean,
         after=row.mean,
         p_holm=p,
         minimum_detectable_effect=None if note else minimum_detectable_effect(change, comparison.method, tests),
         note=note,
-        too_skewed=said == TOO_SKEWED and beyond,
+        too_skewed=decision == TOO_SKEWED and beyond,
     )
 
 

@@ -35,8 +35,8 @@ def verdict_sentence(result: GateResult) -> str:
     asked = [*(one.passed for one in result.checks), *(one.passed for one in result.regressions)]
     broken, checks = asked.count(False), counted(len(asked), "check")
     if result.outcome is Outcome.INCOMPLETE:
-        told = f"{broken:,} of {checks} failed besides" if broken else f"{checks} would pass"
-        return f"INCOMPLETE: {counted(len(result.missing), 'query')} missing, so the run cannot pass ({told})"
+        others = f"{broken:,} of {checks} failed besides" if broken else f"{checks} would pass"
+        return f"INCOMPLETE: {counted(len(result.missing), 'query')} missing, so the run cannot pass ({others})"
     if result.outcome is Outcome.FAILED:
         return f"FAILED ({broken:,} of {checks})"
     return f"PASSED ({checks})"
@@ -96,22 +96,22 @@ def regression_sentence(one: Regression) -> str:
         return f"{name} cannot be compared with the baseline: {one.note}"
     decimals = decimals_of(one.metric)
     before, after = number_text(one.before, decimals), number_text(one.after, decimals)
-    told = f"{before} → {after} ({difference_text(found, decimals)}, {p_equation(one.p_holm)}, n = {found.n:,})"
+    figures = f"{before} → {after} ({difference_text(found, decimals)}, {p_equation(one.p_holm)}, n = {found.n:,})"
     if not one.passed:
         beyond = f" and larger than the margin of {one.margin:g}" if one.margin else ""
-        return f"{name} got worse: {told}: the drop is significant{beyond}"
+        return f"{name} got worse: {figures}: the drop is significant{beyond}"
     if not one.dropped:
-        return f"{name} did not get worse: {told}"
+        return f"{name} did not get worse: {figures}"
     if -found.mean <= one.margin + ROUNDING:
-        return f"{name} dropped within the margin of {one.margin:g}: {told}"
+        return f"{name} dropped within the margin of {one.margin:g}: {figures}"
     if one.too_skewed:
-        return f"{name} dropped, too skewed to decide: {told}"
+        return f"{name} dropped, too skewed to decide: {figures}"
     seen = (
         ""
         if one.minimum_detectable_effect is None
         else f"; {detectable_effect_text(f'{one.minimum_detectable_effect:.3f}')}"
     )
-    return f"{name} dropped, but not significantly: {told}{seen}"
+    return f"{name} dropped, but not significantly: {figures}{seen}"
 
 
 def method_sentence(method: Method) -> str:
@@ -121,8 +121,8 @@ def method_sentence(method: Method) -> str:
 
 def check_notes(check: Check) -> tuple[str, ...]:
     """Return the text of a check besides its figures: a warning, and the counted queries."""
-    told = (check.note, named(check.queries) if check.queries else "")
-    return tuple(f"{check.name}: {one}" for one in told if one)
+    notes = (check.note, named(check.queries) if check.queries else "")
+    return tuple(f"{check.name}: {one}" for one in notes if one)
 
 
 def worst_text(check: Check) -> str:

@@ -103,12 +103,12 @@ def _sections(result: GateResult) -> Iterator[Section]:
     if worst:
         yield Section("Worst queries", entries=tuple(map(Entry, worst)))
     if result.regressions:
-        said = [sentence for one in result.regressions for sentence in _sentences(one)]
+        sentences = [sentence for one in result.regressions for sentence in _sentences(one)]
         caption, method = "Each metric in the baseline and in the run", result.method
         percent = "" if method is None else level(method)
         table = table_from(_REGRESSIONS, result.regressions, caption, confidence=percent)
         how = [] if method is None else [f"{method_sentence(method)}."]
-        yield Section("Against the baseline", (*said, *how), (table,))
+        yield Section("Against the baseline", (*sentences, *how), (table,))
     shown: dict[str, int] = {}
     for one in result.regressions:
         yield from _regressed_sections(one, shown)

@@ -13,7 +13,6 @@ from .paired_tests import holm as holm
 from .paired_tests import paired_difference as paired_difference
 from .paired_tests import paired_differences as paired_differences
 from .paired_tests import sign_flip_test as sign_flip_test
-from .power import minimum_detectable_effect_of as minimum_detectable_effect_of
 from .power import minimum_detectable_effects as minimum_detectable_effects
 from .prediction_powered import FEWEST_SAMPLED as FEWEST_SAMPLED
 from .prediction_powered import Clusters as Clusters

@@ -92,16 +92,6 @@ def t_beyond(freedom: float, limit: float) -> float:
     return 2.0 * float(_special().stdtr(freedom, -limit))
 
 
-def normal_below(limits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities that a standard normal variable is below each limit."""
-    return np.asarray(_special().ndtr(limits))
-
-
-def chi_square_quantiles(freedom: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return below what a χ² variable is with each of the given probabilities."""
-    return np.asarray(2.0 * _special().gammaincinv(freedom / 2.0, shares))
-
-
 def _special() -> Any:
     return importlib.import_module("scipy.special")
 
