@@ -99,7 +99,7 @@ def test_the_lines_say_which_step_of_how_many(capsys, clock):
     ]
 
 
-def test_long_work_is_told_of_where_that_is_wanted(capsys, clock, monkeypatch):
+def test_slow_work_writes_lines_only_in_the_block_that_asks_for_them(capsys, clock, monkeypatch):
     def long_work():
         with track("embed", 60, "chunks") as advance:
             for _ in range(60):

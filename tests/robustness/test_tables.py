@@ -1,4 +1,4 @@
-"""Tables and files of labels as users have them: what is unknown is refused, and what is repeated counts once."""
+"""Files of labels as users have them: what is repeated counts once, and who wrote a question is known."""
 
 from __future__ import annotations
 
