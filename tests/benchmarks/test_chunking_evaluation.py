@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
 from raglift.components.retrievers import DenseRetriever
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "chunking_evaluation.py"
 LAMP = (
     "The lamp is lit at dusk. Its two wicks are trimmed every fourth hour. The keeper writes the times in the log.\n\n"
 )
@@ -26,16 +23,8 @@ Span = tuple[str, int, int]
 
 
 @pytest.fixture(scope="module")
-def benchmark() -> Any:
-    spec = importlib.util.spec_from_file_location("chunking_evaluation_benchmark", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[spec.name] = module  # its dataclass looks itself up
-    spec.loader.exec_module(module)
-    return module
+def benchmark(script: Callable[[str], Any]) -> Any:
+    return script("chunking_evaluation")
 
 
 @pytest.fixture(scope="module")
@@ -176,44 +165,3 @@ def test_a_row_is_printed_for_each_way_of_splitting(benchmark, tiny: Path, capsy
     ]
     # two short texts: every chunk is among the first five
     assert all(row[19:31].split() == ["100.0", "±", "0.0"] for row in rows)
-
-
-def test_the_ways_are_counted_in_tokens_and_cut_at_sentences(benchmark) -> None:
-    shown = {name: str(chunker) for name, chunker in benchmark.settings()}
-    assert shown["token 200/0"] == "token:200/0"
-    assert shown["recursive 250/125"] == r"recursive:250/125:tokens at '\n\n', '\n', '.', '?', '!', ' ', ''"
-
-
-def test_a_row_shows_percent_and_the_spread_over_questions(benchmark) -> None:
-    values = np.array([[0.5, 1.0, np.nan], [0.1, 0.1, np.nan], [0.0, 1.0, np.nan], [0.25, 0.75, np.nan]])
-    shown = str(benchmark.Row("token 9/0", 1234, 5, values))
-    assert " ".join(shown.split()) == "token 9/0 75.0 ± 25.0 10.0 ± 0.0 50.0 ± 50.0 50.0 ± 25.0 1,234 5"
-    assert len(shown) == len(benchmark.HEADER)
-
-
-def test_where_the_files_are_is_said_when_they_are_not_found(
-    benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("RAGLIFT_CORPORA", raising=False)
-    assert benchmark.main([]) == 2
-    assert "RAGLIFT_CORPORA is not set; expected the folder" in capsys.readouterr().err
-    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path))
-    assert benchmark.main([]) == 2
-    assert f"{tmp_path / 'chunking_evaluation'}" in capsys.readouterr().err
-
-
-def test_a_reference_that_is_not_in_the_text_stops_it(
-    benchmark, tiny: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tiny / "corpora" / "horn.md").write_text("Another text. " * 20, encoding="utf-8")
-    assert benchmark.main([str(tiny)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "questions_df.csv" in captured.err
-    assert "another text" in captured.err.lower()
-
-
-def test_the_page_shows_what_the_script_prints(benchmark) -> None:
-    page = (SCRIPT.parents[1] / "docs" / "reference" / "benchmarks.md").read_text(encoding="utf-8")
-    table = page.partition(benchmark.HEADER + "\n")[2].partition("```")[0]
-    assert [row[:17].strip() for row in table.splitlines()] == [name for name, _ in benchmark.settings()]

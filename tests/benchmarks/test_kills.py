@@ -131,15 +131,6 @@ def test_what_was_finished_and_is_done_again_is_found(script: Callable[[str], An
         twice([*lost, event(3, "keeps", "a")])
 
 
-def test_a_line_that_is_being_written_is_not_read_yet(tmp_path: Path) -> None:
-    from killing.process import Command, events_of
-
-    command = Command(("sweep",), tmp_path)
-    assert events_of(command) == []
-    command.log.write_bytes(b'[1, "embeds", ["a"], 0.5]\n[1, "ke')
-    assert events_of(command) == [[1, "embeds", ["a"], 0.5]]
-
-
 def test_what_is_left_over_is_found(tmp_path: Path) -> None:
     from killing.job import Fault, left_over
 
@@ -148,15 +139,3 @@ def test_what_is_left_over_is_found(tmp_path: Path) -> None:
     (tmp_path / ".run.abcdefgh").mkdir()
     with pytest.raises(Fault, match=r"\.run\.abcdefgh"):
         left_over(tmp_path)
-
-
-def test_what_is_printed(script: Callable[[str], Any], capsys: pytest.CaptureFixture[str]) -> None:
-    from killing.job import Count, Kill, Tally
-
-    kills = [Kill("grade", 0.05, "kept", 0), Kill("grade", 1.0, "begins", 1)]
-    tally = Tally("grade", 4.2, kills, chains=1, counts=[Count(90, 3, 2)])
-    module = script("kills")
-    assert sum(module.PARTS.values()) == pytest.approx(1)
-    assert module.table([tally])[1].split() == ["grade", "4.2", "2", "1", "1", "90", "3", "2"]
-    assert [line.split()[-1] for line in module.by_phase([tally])] == ["kills", "1", "1"]
-    assert module.by_moment([tally])[1].split() == ["kills", "1", *"00000000", "1"]

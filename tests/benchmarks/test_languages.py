@@ -69,17 +69,3 @@ def test_the_embedded_model_has_the_figures_that_mteb_publishes_of_thai_question
 def test_the_embedded_model_has_the_figures_that_mteb_publishes(benchmark: Any, name: str) -> None:
     path = there(name)
     held_to_what_is_published(benchmark, benchmark.scifact(path) if path.is_dir() else benchmark.xquad(path))
-
-
-def test_a_word_is_no_whole_clause_in_chinese(benchmark: Any) -> None:
-    tea = benchmark.Collection("tea", {"a": "绿茶的产地", "b": "咖啡的产地"}, {"1": "绿茶产地"}, {"1": ["a"]})
-    assert [document for document, _ in benchmark.ranked(tea, "bm25")["1"]] == ["a", "b"]
-    assert benchmark.ranked_by_words(tea) == {"1": []}
-    assert benchmark.figures(tea, {"1": [("b", 1.0), ("a", 0.5)]})[benchmark.RECALL] == 1.0
-
-
-def test_equal_scores_are_ordered_at_worst_and_at_best(benchmark: Any) -> None:
-    tea = benchmark.Collection("tea", {}, {"1": "?"}, {"1": ["b"]})
-    found = {"1": [("a", 0.5), ("b", 0.5), ("c", 0.4)]}
-    assert benchmark.in_order_of_ties(found, tea, relevant_first=True) == {"1": [("b", 0.5), ("a", 0.5), ("c", 0.4)]}
-    assert benchmark.in_order_of_ties(found, tea, relevant_first=False) == found

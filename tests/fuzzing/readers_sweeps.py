@@ -52,9 +52,10 @@ _CELLS = (
 _HEAD: dict[str, Any] = {
     "title": "Small",
     "primary": "ndcg@5",
+    "primary_named": True,
     "seed": 7,
     "hash": "0123-4567",
-    "sweep": {"chunkers": ["recursive:1000/100"], "candidates": 5, "embeddings": [{"model": "minilm"}]},
+    "sweep": {"chunkers": ["recursive:1000/100"], "candidates": 5, "budget": 2000, "margin": 0.03},
     "cells": [cell.to_dict() for cell in _CELLS],
 }
 

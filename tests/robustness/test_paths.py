@@ -69,7 +69,8 @@ def test_a_cell_that_a_strangers_sweep_names_is_looked_for_in_the_sweep_alone(
 ) -> None:
     evaluation.save(tmp_path / "outside")
     cells = [{"system": name, "reranker": "none"}]
-    head = {"format": 1, "title": "t", "primary": "ndcg@5", "seed": 0, "hash": "h", "sweep": {}, "cells": cells}
+    head = {"format": 1, "title": "t", "primary": "ndcg@5", "primary_named": True, "seed": 0, "hash": "h"}
+    head |= {"sweep": {"budget": 2000, "margin": 0.03}, "cells": cells}
     (tmp_path / "sweeps" / "one" / "cells").mkdir(parents=True)
     (tmp_path / "sweeps" / "one" / "sweep.json").write_text(json.dumps(head), "utf-8")
     before = content(tmp_path)

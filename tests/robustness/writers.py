@@ -23,7 +23,7 @@ def _report(evaluation: Evaluation, folder: Path) -> object:
 
 
 def _sweep(evaluation: Evaluation, folder: Path) -> object:
-    head = {"title": "t", "primary": "ndcg@5", "seed": 0, "hash": "h", "sweep": {}, "cells": []}
+    head = {"title": "t", "primary": "ndcg@5", "primary_named": True, "seed": 0, "hash": "h", "sweep": {}, "cells": []}
     with SweepFolder.begin(folder / "sweep", head, resume=(folder / "sweep" / "sweep.json").exists()) as sweep:
         sweep.save("cell-0123", evaluation, is_cell=True)
         sweep.set_failures({"cell-4567": "the model was not there " * 20})

@@ -191,15 +191,6 @@ def test_an_async_call_that_blocks_for_long_is_told_so(blocked):
     assert "an async function blocked the event loop" in str(outcome.error)
 
 
-def test_an_async_system_that_always_blocks_is_given_up_on(blocked):
-    async def call():
-        blocked.wait()
-
-    outcomes = call_all_async([call] * 100, Policy(concurrency=4, timeout=0.02), ignore)
-    assert "earlier calls hang past the timeout" in str(outcomes[-1].error)
-    assert len([outcome for outcome in outcomes if "no answer within" in str(outcome.error)]) < 30
-
-
 def test_an_async_call_that_ignores_its_cancellation_is_left_behind_with_its_loop():
     release = threading.Event()
 
@@ -219,53 +210,12 @@ def test_an_async_call_that_ignores_its_cancellation_is_left_behind_with_its_loo
     assert before != after
 
 
-def test_an_async_call_that_cancels_every_task_stops_none_of_the_others_for_ever():
-    async def call(number):
-        if number == 0:
-            for task in asyncio.all_tasks():
-                task.cancel()
-        await asyncio.sleep(0.001)
-        return number
-
-    outcomes = call_all_async([lambda n=n: call(n) for n in range(8)], Policy(concurrency=3), ignore)
-    assert len(outcomes) == 8
-    assert values(outcomes)[-1] == 7
-
-
 def test_a_timeout_of_the_users_own_is_the_users_error():
     async def call():
         raise TimeoutError("my database is slow")
 
     (outcome,) = call_all_async([call], Policy(timeout=5, retries=0), ignore)
     assert type(outcome.error) is TimeoutError
-
-
-def test_an_async_system_may_hang_in_a_thread_of_its_own(blocked):
-    async def call():
-        await asyncio.to_thread(blocked.wait)
-
-    outcomes = call_all_async([call] * 3, Policy(timeout=0.05), ignore)
-    assert all(isinstance(outcome.error, QueryTimeout) for outcome in outcomes)
-
-
-def test_what_an_async_system_hands_to_threads_comes_back():
-    async def call(number):
-        return await asyncio.to_thread(divmod, 7, number)
-
-    outcomes = call_all_async([lambda n=n: call(n) for n in (2, 0)], Policy(concurrency=2), ignore)
-    assert outcomes[0].value == (3, 1)
-    assert isinstance(outcomes[1].error, ZeroDivisionError)
-
-
-def test_an_async_system_that_cancels_itself_fails_alone():
-    async def call(number):
-        if number == 1:
-            raise asyncio.CancelledError
-        return number
-
-    outcomes = call_all_async([lambda n=n: call(n) for n in range(3)], Policy(), ignore)
-    assert values(outcomes) == [0, None, 2]
-    assert isinstance(outcomes[1].error, asyncio.CancelledError)
 
 
 HANGING = """

@@ -14,7 +14,6 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.cache import Cache, content_key
 from raglift.components.bm25 import BM25Retriever
-from raglift.components.cross_encoder import CrossEncoderReranker
 from raglift.components.devices import resolve_dtype
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
 from raglift.components.late_interaction import LateInteractionReranker
@@ -96,23 +95,6 @@ def test_the_model_is_asked_for_each_query_whatever_the_cache_holds(forward_pass
     assert min(cold) >= 6
     assert cold == again
     assert again == passes_of_each_query(warm, forward_passes), "the pass itself has left something behind"
-
-
-@pytest.mark.slow
-def test_a_cross_encoder_scores_each_pair_again(tiny_cross_encoder, monkeypatch):
-    from sentence_transformers import CrossEncoder
-
-    model = CrossEncoder(str(tiny_cross_encoder))
-    scored, predict = [], model.predict
-    monkeypatch.setattr(model, "predict", lambda pairs, **options: scored.extend(pairs) or predict(pairs, **options))
-    reranker = CrossEncoderReranker(model)
-    evaluate(BM25Retriever(CHUNKS), DATA, reranker=reranker, ks=(1,))
-    before = len(scored)
-    asked = alone(retrieve(FakeRetriever(ANSWERS)), rerank(reranker))
-    for text in [*QUESTIONS, *QUESTIONS]:
-        asked.seconds(text)
-    assert before > 0
-    assert len(scored) - before >= 2 * len(QUESTIONS) * len(TEXTS)
 
 
 @pytest.mark.slow
@@ -208,13 +190,6 @@ def test_percentiles_are_over_the_queries_that_came_through(monkeypatch):
     assert (whole.p50, whole.p95) == pytest.approx((0.156, 3 * np.quantile(through, 0.95)))
 
 
-def test_a_query_that_fails_is_counted_where_it_failed():
-    answers = {**ANSWERS, QUESTIONS[1]: RuntimeError("cursed")}
-    latencies, whole = measure_latency(alone(retrieve(FakeRetriever(answers)), rerank(FakeReranker({}))), QUESTIONS, 5)
-    assert [(latency.queries, latency.failed) for latency in latencies] == [(4, 1), (4, 0)]
-    assert (whole.queries, whole.failed) == (4, 1)
-
-
 def test_where_nothing_comes_through_there_is_no_figure():
     broken = FakeRetriever(dict.fromkeys(QUESTIONS, RuntimeError("down")))
     latencies, whole = measure_latency(alone(retrieve(broken)), QUESTIONS, 2)
@@ -305,15 +280,6 @@ def test_answers_from_the_cache_have_no_throughput():
     assert again.throughput == {"retrieve": None, "rerank": None}
 
 
-@pytest.mark.slow
-def test_one_answer_from_the_cache_is_enough_for_no_throughput():
-    stages = local_system(Cache(None))
-    evaluate(stages[0].retriever, Dataset(DATA.queries[:1]), ks=(1,))
-    cost = evaluate(stages[0].retriever, DATA, reranker=stages[1].reranker, ks=(1,), latency=1).run.cost
-    assert cost.throughput["retrieve"] is None
-    assert cost.throughput["rerank"] > 0
-
-
 def test_throughput_counts_the_time_of_all_calls_of_a_stage():
     class Slow:
         def retrieve_one(self, query, k):
@@ -344,12 +310,6 @@ def test_an_index_tells_what_it_cost_without_a_latency_pass():
     cost = evaluate(retriever, DATA, ks=(1,)).run.cost
     assert cost.index == retriever.cost
     assert (cost.latencies, cost.whole, cost.throughput) == ((), None, {})
-
-
-def test_a_cost_of_the_users_own_kind_is_not_taken_for_an_index():
-    retriever = FakeRetriever(ANSWERS)
-    retriever.cost = 12.5
-    assert evaluate(retriever, DATA, ks=(1,)).run.cost is None
 
 
 @pytest.mark.slow

@@ -64,11 +64,6 @@ def test_each_part_is_compared_over_the_cells_that_differ_in_it_alone(result: Sw
     assert reranker.candidates == ("late-interaction",)
 
 
-def test_truncated_cells_count_like_all_others(result: SweepResult) -> None:
-    cut = replace(result, results=tuple(replace(one, read_in_part=2) for one in result.results))
-    assert str(cut.effects()) == str(result.effects())
-
-
 def test_failed_cells_leave_the_matched_ones(result: SweepResult) -> None:
     first, *others = result.results
     effects = replace(result, results=(replace(first, evaluation=None, error="broken"), *others)).effects()

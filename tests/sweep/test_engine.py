@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import pickle
-import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -17,14 +14,11 @@ from raglift.base.cache import Cache
 from raglift.components.cross_encoder import CrossEncoderReranker
 from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
-from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
-from raglift.sweep.engine import Engine, load_sweep_result, run_sweep
-from raglift.sweep.folder import SweepFolder
+from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.measuring import Parts
-from raglift.sweep.planning import make_plan
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
@@ -314,14 +308,6 @@ def test_the_frame_has_a_row_for_each_metric_and_for_each_failure(island: Datase
     assert frame[frame.cell == "database · none"].error.item().startswith("ConfigurationError")
 
 
-@pytest.mark.slow
-def test_an_unknown_cell_is_named_with_what_there_is(sweep: Sweep, tmp_path: Path) -> None:
-    result = SweepResult("island", parse("ndcg@3"), 0, (), tmp_path)
-    with pytest.raises(ConfigurationError, match="cell: found 'x'"):
-        result.evaluation("x")
-    assert result.best() is None
-
-
 def test_cells_come_back_from_their_texts(sweep: Sweep) -> None:
     assert [Cell.of(cell.to_dict()) for cell in sweep.cells()] == list(sweep.cells())
 
@@ -395,60 +381,6 @@ def test_one_pair_without_a_score_fails_its_query_alone(
         assert entry.evaluation is not None
         failed = [trace.query_id for trace in entry.evaluation.run.traces if trace.error is not None]
         assert failed == ([] if entry.cell.reranker == "none" else ["q5"])
-
-
-class Elsewhere:
-    """Workers that pickle what they are sent, and lose every task with a marked cell."""
-
-    def __init__(self, loses: str) -> None:
-        self.loses = loses
-
-    def map(self, function: object, items: object, lost: object = None, *, uses_models: bool = True) -> object:
-        for item in items:  # type: ignore[attr-defined]
-            sent, given = pickle.loads(pickle.dumps((function, item)))  # noqa: S301 — of our own making
-            name = str(getattr(item, "system", None))
-            if name == self.loses and lost is not None:
-                yield item, lost(OSError("the worker died"))  # type: ignore[operator]
-            else:
-                yield item, pickle.loads(pickle.dumps(sent(given)))  # noqa: S301
-
-
-def test_elsewhere_objects_stay_here_and_a_lost_worker_costs_its_cell_alone(
-    island: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a_module_of_systems.py").write_text(
-        "def make():\n    return lambda query: ['The lamp is lit at dusk and put out at dawn.']\n", encoding="utf-8"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    lock = threading.Lock()  # no pickle of this one
-
-    def here(query: str) -> list[str]:
-        with lock:
-            return lamp_only(query)
-
-    systems = {"here": here, "there": "a_module_of_systems:make", "gone": "a_module_of_systems:make"}
-    asked = Sweep(dataset=island, systems=systems, rerankers=["none", "late-interaction"], ks=(1,), primary="ndcg@1")
-    dataset = island
-    folder = SweepFolder(tmp_path / "sweep")
-    (tmp_path / "sweep" / "cells").mkdir(parents=True)
-    head = {
-        "title": "t",
-        "hash": "0",
-        "sweep": {},
-        "primary": "ndcg@1",
-        "seed": 0,
-        "cells": [cell.to_dict() for cell in asked.cells()],
-    }
-    (tmp_path / "sweep" / "sweep.json").write_text(json.dumps({"format": 1, **head}), encoding="utf-8")
-    parts = Parts(asked, dataset, False)
-    result = Engine(parts, folder, make_plan(parts), Elsewhere("gone"), False).run()  # type: ignore[arg-type]
-    assert {entry.cell.name for entry in result.finished} == {
-        f"{system} · {reranker}" for system in ("here", "there") for reranker in ("none", "late-interaction")
-    }
-    assert {entry.error for entry in result.failed} == {"OSError: the worker died"}
-    for entry in result.finished:
-        assert entry.evaluation is not None
-        assert entry.evaluation.dataset is dataset
 
 
 def test_a_cell_without_a_mean_is_never_the_best(sweep: Sweep, tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """Cells of different chunks are ranked by what is read of prompts of one size."""
 
-import json
-import shutil
-
 import pytest
 
 from raglift.metrics.computing import mean_title
@@ -89,17 +86,6 @@ def test_a_metric_that_the_user_named_ranks_the_cells(tmp_path):
     assert not named.fairness.decides
     assert any("not like for like" in warning for warning in named.compare().warnings)
     assert mean_title(named.fairness.area) in named.to_markdown()
-
-
-def test_a_folder_of_an_earlier_raglift_takes_the_default_for_not_named(result, tmp_path):
-    folder = tmp_path / "earlier"
-    shutil.copytree(result.folder, folder)
-    head = json.loads((folder / "sweep.json").read_text())
-    del head["primary_named"]
-    (folder / "sweep.json").write_text(json.dumps(head))
-    assert load_sweep_result(folder).primary == result.primary
-    (folder / "sweep.json").write_text(json.dumps({**head, "primary": "recall@10"}))
-    assert str(load_sweep_result(folder).primary) == "recall@10"
 
 
 def test_a_file_names_the_primary_metric_or_does_not(tmp_path):

@@ -8,18 +8,23 @@ from typing import Any
 
 import pytest
 
+from raglift.base.replacing import _MARK, _prefix
+from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError, RunError
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.folder import SweepFolder
+from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
 
+CELL = Cell("recursive:1000/100", "minilm", RetrieverSpec("dense"), "late-interaction")
 HEAD: dict[str, Any] = {
     "title": "island",
     "primary": "ndcg@3",
+    "primary_named": True,
     "seed": 0,
     "hash": "one",
-    "sweep": {"chunkers": ["recursive:200/0", "recursive:90/30"], "candidates": 6},
-    "cells": [],
+    "sweep": {"chunkers": ["recursive:200/0", "recursive:90/30"], "candidates": 6, "budget": 2000, "margin": 0.03},
+    "cells": [CELL.to_dict()],
 }
 
 
@@ -27,6 +32,14 @@ def begun(path: Path, **changes: Any) -> Path:
     with SweepFolder.begin(path, {**HEAD, **changes}, resume=False) as folder:
         assert folder.head()["format"] == 1
     return path
+
+
+def left_behind(place: Path) -> Path:
+    """Return a folder as a process leaves it that is killed while it writes a cell."""
+    folder = place.with_name(f"{_prefix(place)}abc_1xyz")
+    folder.mkdir(parents=True)
+    (folder / _MARK).touch()
+    return folder
 
 
 def go_on(path: Path, **changes: Any) -> None:
@@ -45,7 +58,7 @@ def test_a_sweep_is_not_gone_on_with_unless_asked(tmp_path: Path) -> None:
 
 def test_what_has_changed_is_named(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
-    changed = {"chunkers": ["recursive:200/0", "token:64/8"], "candidates": 8}
+    changed = {**HEAD["sweep"], "chunkers": ["recursive:200/0", "token:64/8"], "candidates": 8}
     with pytest.raises(ConfigurationError) as caught:
         go_on(tmp_path / "sweep", hash="two", sweep=changed)
     told = str(caught.value)
@@ -53,24 +66,15 @@ def test_what_has_changed_is_named(tmp_path: Path) -> None:
     assert "choose another folder (--output)" in told
 
 
-def test_a_sweep_begun_with_another_bm25_is_not_resumed(island: Any, tmp_path: Path) -> None:
-    sweep = Sweep(dataset=island, retrievers=["bm25"], ks=[1], candidates=4)
-    run_sweep(sweep, tmp_path / "sweep", progress=False)
-    file = tmp_path / "sweep/sweep.json"
-    head = json.loads(file.read_text(encoding="utf-8"))
-    del head["sweep"]["bm25"]  # as raglift 0.1.0 wrote it
-    file.write_text(json.dumps({**head, "hash": "of 0.1.0"}), encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="another version of raglift began it, whose BM25 ranks otherwise"):
-        run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
-    assert load_sweep_result(tmp_path / "sweep").finished
-
-
 def test_another_order_and_a_changed_dataset_are_named(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
-    turned = {"chunkers": ["recursive:90/30", "recursive:200/0"], "candidates": 6}
+    turned = {**HEAD["sweep"], "chunkers": ["recursive:90/30", "recursive:200/0"]}
     with pytest.raises(ConfigurationError, match="another sweep there: chunkers: another order;"):
         go_on(tmp_path / "sweep", hash="two", sweep=turned)
-    with pytest.raises(ConfigurationError, match="another sweep there: the dataset has changed;"):
+    with pytest.raises(
+        ConfigurationError,
+        match="another sweep there: the dataset, a mapping file, the code of a metric or raglift itself has changed;",
+    ):
         go_on(tmp_path / "sweep", hash="two")
 
 
@@ -100,15 +104,15 @@ def test_what_a_process_killed_at_its_first_step_left_does_not_block(tmp_path: P
 
 def test_half_written_leftovers_are_removed_and_what_is_whole_is_kept(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
-    whole, half = tmp_path / "sweep/cells/one-1234", tmp_path / "sweep/cells/.two-5678.abc_1xyz"
-    for folder in (whole, half, tmp_path / "sweep/retrieved/.three-9.abcd1234"):
-        folder.mkdir(parents=True)
+    whole = tmp_path / "sweep/cells" / CELL.key
+    whole.mkdir(parents=True)
+    half = [left_behind(whole), left_behind(tmp_path / "sweep/retrieved" / CELL.key)]
+    for folder in (whole, *half):
         (folder / "run.json").write_text("{", encoding="utf-8")
-    (tmp_path / "sweep/.failures.json.part").write_text("{", encoding="utf-8")
     go_on(tmp_path / "sweep")
-    left = {str(path.relative_to(tmp_path / "sweep")) for path in (tmp_path / "sweep").rglob("*")}
-    assert left == {"sweep.json", "sweep.lock", "cells", "cells/one-1234", "cells/one-1234/run.json", "retrieved"}
-    assert SweepFolder(tmp_path / "sweep").finished() == {"one-1234"}
+    assert not any(folder.exists() for folder in half)
+    assert (whole / "run.json").exists()
+    assert SweepFolder(tmp_path / "sweep").finished() == {CELL.key}
 
 
 @pytest.mark.parametrize(
@@ -118,7 +122,7 @@ def test_half_written_leftovers_are_removed_and_what_is_whole_is_kept(tmp_path: 
         ("[]", "damaged"),
         ('{"format": 1}', "damaged: title: found nothing; expected a text"),
         (json.dumps({"format": 1, **HEAD, "cells": "all"}), 'damaged: cells: found "all"; expected a list'),
-        (json.dumps({"format": 2, **HEAD}), "found format 2; expected 1 or lower: it was written by a newer raglift"),
+        (json.dumps({"format": 2, **HEAD}), "damaged: format: found 2; expected 1"),
     ],
 )
 def test_a_head_that_cannot_be_read_is_named(tmp_path: Path, content: str, told: str) -> None:
@@ -204,12 +208,13 @@ def test_retrieval_that_is_damaged_fails_its_cells_and_no_others(
 def test_what_was_about_to_be_replaced_is_put_back(tmp_path: Path) -> None:
     """Killed between the two renames that replace a cell: the whole of it is aside, and nothing in its place."""
     begun(tmp_path / "sweep")
-    aside = tmp_path / "sweep/cells/.one-1234.abc_1xyz/retired"
-    aside.mkdir(parents=True)
-    (aside / "run.json").write_text("{}", encoding="utf-8")
+    place = tmp_path / "sweep/cells" / CELL.key
+    retired = left_behind(place) / "retired"
+    retired.mkdir()
+    (retired / "run.json").write_text("{}", encoding="utf-8")
     go_on(tmp_path / "sweep")
-    assert (tmp_path / "sweep/cells/one-1234/run.json").is_file()
-    assert [path.name for path in (tmp_path / "sweep/cells").iterdir()] == ["one-1234"]
+    assert (place / "run.json").is_file()
+    assert list(place.parent.iterdir()) == [place]
 
 
 def test_what_others_keep_in_the_folder_stays(tmp_path: Path) -> None:

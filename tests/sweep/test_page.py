@@ -13,7 +13,6 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Document, Section
-from raglift.report.recommendation import recommendation_sentence
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.page import sweep_document
@@ -61,18 +60,6 @@ def test_every_table_has_as_many_cells_as_columns(measured: SweepResult) -> None
 
 
 @pytest.mark.slow
-def test_the_first_screen_has_what_to_use_and_the_best_first(measured: SweepResult) -> None:
-    document = sweep_document(measured)
-    best = measured.best()
-    assert best is not None
-    assert document.headline.rows[0][0].text == short_names(measured)[best.cell.name]
-    assert document.lead == recommendation_sentence(measured.recommend())
-    assert document.sections[0].heading == "Why"
-    assert section(document, "Differences").paragraphs[0].startswith("Baseline: ")
-    assert any(warning.startswith("only 5 labelled queries") for warning in document.warnings)
-
-
-@pytest.mark.slow
 def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult) -> None:
     queries = sweep_document(measured).queries
     assert queries is not None
@@ -92,16 +79,6 @@ def test_another_baseline_by_name_or_key(measured: SweepResult) -> None:
         assert dict(sweep_document(measured, baseline=named).measured)["Compared"].endswith("each beside 80/0 · bm25")
     with pytest.raises(ConfigurationError, match="baseline: found 'nobody'"):
         sweep_document(measured, baseline="nobody")
-
-
-@pytest.mark.slow
-def test_cut_cells_are_compared_with_all_others_and_marked(measured: SweepResult) -> None:
-    best = measured.best()
-    cut = tuple(replace(entry, read_in_part=2) if entry is best else entry for entry in measured.results)
-    document = sweep_document(replace(measured, results=cut))
-    assert dict(document.measured)["Compared"].startswith("8 systems")
-    assert " ✂ " in document.headline.rows[0][0].text
-    assert "☆ that of the cells without truncation" in section(document, "Heat map").figures[0].caption
 
 
 @pytest.mark.slow
@@ -130,16 +107,6 @@ def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: S
     assert dict(one.measured)["Cell"] == measured.results[1].cell.name
     with pytest.raises(ConfigurationError, match=r"found no measured cell .*; the first failed: no such model"):
         sweep_document(replace(measured, results=(broken,)))
-
-
-@pytest.mark.slow
-def test_two_cells_are_a_pair_and_nothing_is_held_out(measured: SweepResult) -> None:
-    document = sweep_document(replace(measured, results=measured.results[:2]))
-    assert "one half" not in document.lead
-    assert "60/0" in document.lead
-    queries = document.queries
-    assert queries is not None
-    assert queries.notes == ()
 
 
 @pytest.mark.slow

@@ -63,13 +63,6 @@ def test_why_a_cell_failed_may_hold_what_no_table_can(measured: SweepResult) -> 
     assert failed.to_frame()["error"].iloc[0] == "a name: �"
 
 
-def test_truncated_cells_are_compared_with_all_others(measured: SweepResult) -> None:
-    first, *others = measured.results
-    cut = replace(measured, results=(replace(first, read_in_part=2), *others))
-    assert cut.compare().names == measured.compare().names
-    assert cut.to_frame().groupby("cell").truncated_share.first()[first.cell.name] > 0.0
-
-
 def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -> None:
     found = measured.recommend()
     assert found.best == measured.best().cell.name  # type: ignore[union-attr]

@@ -18,6 +18,8 @@ from raglift.sweep.loading import load_sweep
 from raglift.sweep.planning import Plan
 from raglift.sweep.specification.record import Sweep
 
+OTHERWISE = "the dataset, a mapping file, the code of a metric or raglift itself"
+
 
 @pytest.fixture
 def sweep(island: Dataset) -> Sweep:
@@ -57,7 +59,7 @@ def test_a_dataset_that_has_changed_is_another_sweep(sweep: Sweep, island: Datas
     # To plan one changes nothing there
     plan = plan_sweep(changed, tmp_path / "sweep")
     assert plan.finished == 0
-    assert plan.occupied == f"{tmp_path / 'sweep'} holds another sweep (the dataset has changed)"
+    assert plan.occupied == f"{tmp_path / 'sweep'} holds another sweep ({OTHERWISE} has changed)"
     assert f"! {plan.occupied}: to run this one, choose another folder (--output)" in str(plan)
 
 
@@ -128,9 +130,9 @@ def test_a_sweep_is_not_gone_on_with_where_the_code_of_a_users_metric_has_change
         if not is_refused:
             run_sweep(again, tmp_path / "sweep", resume=True, progress=False)
             return
-        with pytest.raises(ConfigurationError, match="another sweep there: the code of users_own has changed"):
+        with pytest.raises(ConfigurationError, match=f"another sweep there: {OTHERWISE} has changed"):
             run_sweep(again, tmp_path / "sweep", resume=True, progress=False)
-        assert "users_own has changed" in plan_sweep(again, tmp_path / "sweep").occupied
+        assert OTHERWISE in plan_sweep(again, tmp_path / "sweep").occupied
         with pytest.raises(ConfigurationError, match=r'another sweep there: metrics: "users_own" no longer there;'):
             run_sweep(replace(again, metrics=("ndcg",)), tmp_path / "sweep", resume=True, progress=False)
     finally:

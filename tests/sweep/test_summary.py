@@ -17,7 +17,8 @@ from raglift.sweep.engine import run_sweep
 from raglift.sweep.page import sweep_document
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
-from raglift.sweep.view import cells_table, sweep_view
+from raglift.sweep.table import cells_table
+from raglift.sweep.view import sweep_view
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +65,6 @@ def test_the_lifts_of_cells_are_not_tested_and_so_have_no_colour(
     assert not lifts[0].emphasis
 
 
-def test_a_notebook_shows_the_same_cells(measured: SweepResult) -> None:
-    html = measured._repr_html_()
-    assert "<script" not in html
-    table = html.split("<table")[1].split("</table>")[0]
-    assert table.count("<tr") == 4
-
-
 def test_of_many_cells_the_first_table_has_the_best_and_the_details_all(measured: SweepResult) -> None:
     many = replace(measured, results=measured.results * 10)
     view = sweep_view(many)
@@ -89,13 +83,6 @@ def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
     assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 2 of 3 cells measured")
 
 
-@pytest.mark.parametrize("cells", [0, 1])
-def test_too_few_cells_are_not_compared(measured: SweepResult, cells: int) -> None:
-    few = replace(measured, results=measured.results[:cells])
-    assert not sweep_view(few).lead
-    assert f"{cells} of {cells} cell" in few._repr_html_()
-
-
 @pytest.mark.slow
 def test_a_model_that_changed_is_warned_of_everywhere(measured: SweepResult) -> None:
     results = [replace(entry, models={"st:one": f"version {number}"}) for number, entry in enumerate(measured.results)]
@@ -104,14 +91,6 @@ def test_a_model_that_changed_is_warned_of_everywhere(measured: SweepResult) -> 
     assert warning in " ".join(str(mixed).split())
     assert any(line.startswith(warning) for line in sweep_view(mixed).warnings)
     assert any(line.startswith(warning) for line in sweep_document(mixed).warnings)
-
-
-def test_failed_cells_stand_beside_their_reason(measured: SweepResult) -> None:
-    first, *others = measured.results
-    brief = sweep_view(replace(measured, results=(replace(first, evaluation=None, error="no model"), *others)))
-    (table,) = next(section.tables for section in brief.sections if section.heading == "What failed")
-    assert [[cell.text for cell in row] for row in table.rows] == [["no model", "1", first.cell.name]]
-    assert not any("no model" in note for note in brief.notes)
 
 
 def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Dataset, tmp_path: Path) -> None:

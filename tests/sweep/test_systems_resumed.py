@@ -85,11 +85,11 @@ def test_what_a_mapping_says_is_in_the_hash(island: Dataset, tmp_path: Path, con
 
 
 @pytest.mark.slow
-def test_an_edited_mapping_is_named(island: Dataset, tmp_path: Path) -> None:
+def test_an_edited_mapping_is_refused(island: Dataset, tmp_path: Path) -> None:
     mapping = tmp_path / "map.yaml"
     mapping.write_text(MAPPING, encoding="utf-8")
     sweep = sweep_of("http://127.0.0.1:9/search", island, mapping=str(mapping))
     run_sweep(sweep, tmp_path / "sweep", progress=False)
     mapping.write_text("json: {q: '{query}', n: 7}\n", encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="found another sweep there: the mapping of mine has changed;"):
+    with pytest.raises(ConfigurationError, match=r"found another sweep there: .*a mapping file"):
         run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)

@@ -21,7 +21,7 @@ from raglift.base.limits import is_folder, is_stream, is_symlink_loop, is_there,
 from raglift.errors import DatasetError, Fault, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import TextIO
 
 
@@ -34,7 +34,8 @@ _MARK = "raglift-is-writing-here"
 """A file that says whose a folder is, and is locked for as long as its process lives."""
 _RETIRED = "retired"
 _LONGEST_NAME = 40
-_RANDOM_END = re.compile(r"[a-z0-9_]{8}")
+_RANDOM_LENGTH = 8
+_RANDOM_END = re.compile(r"[a-z0-9_]+")
 """What `tempfile` ends a name with."""
 
 _LOCKED_BY_ANOTHER = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
@@ -162,12 +163,8 @@ def staging_folder(target: Path) -> Iterator[Path]:
     Raises:
         OSError: nothing can be written there.
     """
-    prefix = _prefix(target)
-    for left in target.parent.iterdir():
-        if left.name.startswith(prefix) and _RANDOM_END.fullmatch(left.name, len(prefix)):
-            with suppress(OSError):  # what cannot be removed is in nobody's way
-                _remove_dead(left, target)
-    folder, lock = _new_folder(target.parent, prefix)
+    remove_leftovers([target])
+    folder, lock = _new_folder(target.parent, _prefix(target))
     try:
         yield folder
     finally:
@@ -177,6 +174,17 @@ def staging_folder(target: Path) -> Iterator[Path]:
         else:
             _remove(folder)
             os.close(lock)
+
+
+def remove_leftovers(targets: Iterable[Path]) -> None:
+    """Remove what killed processes left next to files or folders, and put back what they were about to replace."""
+    by_prefix = {(target.parent, _prefix(target)): target for target in targets}
+    for parent in {parent for parent, _ in by_prefix}:
+        for left in list(parent.iterdir()) if is_folder(parent) else ():
+            target = by_prefix.get((parent, left.name[:-_RANDOM_LENGTH]))
+            if target is not None and _RANDOM_END.fullmatch(left.name[-_RANDOM_LENGTH:]):
+                with suppress(OSError):  # what cannot be removed is in nobody's way
+                    _remove_dead(left, target)
 
 
 def move_folder(written: Path, target: Path, *, overwrite: bool) -> None:

@@ -28,7 +28,6 @@ from raglift.rendering.terminal import document_text, print_document
 from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
 from raglift.sweep.folder import SweepFolder
-from raglift.sweep.specification.cells import Cell
 
 if TYPE_CHECKING:
     from raglift.cli.pipeline import Gate
@@ -152,7 +151,7 @@ def _opened(folder: Path) -> Evaluation:
         _refuse_sweep(sweep)
     above = SweepFolder(folder.parent.parent)
     if not is_there(folder) and folder.parent.name == "cells" and above.exists():
-        name = next((cell.name for cell in _cells(above) if cell.key == folder.name), None)
+        name = next((cell.name for cell in above.cells() if cell.key == folder.name), None)
         if name is not None:
             why = above.failures().get(folder.name)
             raise _Unfinished(
@@ -165,7 +164,7 @@ def _opened(folder: Path) -> Evaluation:
 def _refuse_sweep(sweep: SweepFolder) -> None:
     """Say that a sweep is not a run, and which of its cells are, or that it was stopped before it was finished."""
     finished = sweep.finished()
-    cells = _cells(sweep)
+    cells = sweep.cells()
     lacking = [cell.name for cell in cells if cell.key not in finished]
     if lacking:
         more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
@@ -175,10 +174,6 @@ def _refuse_sweep(sweep: SweepFolder) -> None:
         )
     known = "; ".join(f"{sweep.place(cell.key, is_cell=True)} ({cell.name})" for cell in cells[:_SHOWN])
     raise ConfigurationError(f"{sweep.path}: found a sweep, which is many runs; expected one of its cells, as {known}")
-
-
-def _cells(sweep: SweepFolder) -> list[Cell]:
-    return [Cell.of(cell) for cell in sweep.head()["cells"]]
 
 
 def _dataset(request: Gate) -> Dataset | None:

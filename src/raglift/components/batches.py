@@ -21,21 +21,12 @@ Result = TypeVar("Result")
 class Workers(Protocol):
     """Applies a function to items, wherever that may be."""
 
-    def map(
-        self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
-        lost: Callable[[Exception], Result] | None = None,
-        *,
-        uses_models: bool = True,
-    ) -> Iterator[tuple[Item, Result]]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
         Args:
             function: can be pickled: it carries names and settings, never a loaded model or an open file.
             items: can be pickled, as their results can; taken as there is somebody to work on them.
-            lost: makes the result of an item whose worker is lost however often it is tried; None raises.
-            uses_models: whether the function computes with a model, on the device of models.
 
         Raises:
             Exception: what the function raised for an item; the results yielded before stand.
@@ -46,14 +37,7 @@ class Workers(Protocol):
 class _Here:
     """The calling process: one item after the other, in their order."""
 
-    def map(
-        self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
-        lost: Callable[[Exception], Result] | None = None,  # noqa: ARG002 — here nobody is lost but all of us
-        *,
-        uses_models: bool = True,  # noqa: ARG002 — everything has the same process
-    ) -> Iterator[tuple[Item, Result]]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         for item in items:
             yield item, function(item)
 

@@ -37,7 +37,7 @@ _DEEPEST = 8
 _LOADED = ("SentenceTransformer", "CrossEncoder", "MultiVectorEncoder", "SparseEncoder")
 """The classes of sentence-transformers, whatever wraps them."""
 _STATIC = "StaticEmbedder"
-_NAMED = (_STATIC, "SentenceTransformerEmbedder", "LateInteractionReranker", "CrossEncoderReranker", "KnownScores")
+_NAMED = (_STATIC, "SentenceTransformerEmbedder", "LateInteractionReranker", "CrossEncoderReranker")
 _NOT_LOOKED_INTO = frozenset(
     ("numpy", "torch", "faiss", "pandas", "scipy", "pyarrow", "sqlite3", "threading", "asyncio", "_thread")
 )

@@ -16,8 +16,14 @@ from raglift.matching.provenance import Provenance
 from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
 from raglift.records.sessions import Session
 from raglift.running.execution import ask_stage, stop_if_unusable
-from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by
-from raglift.running.scoring import evaluation_of, require_chunks, require_encoding
+from raglift.running.scoring import (
+    evaluation_of,
+    inventory_of_chunks,
+    require_answers,
+    require_chunks,
+    require_encoding,
+    scored_by,
+)
 from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
 from raglift.running.spec import spec_of
 

@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.scoring import scored_run
 from raglift.base.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, MetricFailed
+from raglift.matching.match import inventory_of
+from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics, counts_tokens, names_of
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
+from raglift.running.execution import every_query_failed
 from raglift.running.notes import relabelled
-from raglift.running.settings import DEFAULT_KS
+from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.spec import named_in_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from raglift.adapters.clearing import Clearing
     from raglift.records.dataset import Dataset
+    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Run
@@ -60,6 +65,38 @@ def checked_rule(match: str | MatchRule, profile: str) -> MatchRule:
     if profile not in PROFILES:
         raise ConfigurationError(f"profile: found {profile!r}; expected one of {', '.join(map(repr, PROFILES))}")
     return match if isinstance(match, MatchRule) else MatchRule.for_profile(profile, match)
+
+
+def scored_by(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:
+    """Score a run; where a metric of the user's fails, its error brings what was retrieved, scored by the others."""
+    try:
+        return score(metrics)
+    except MetricFailed as error:
+        others = tuple(metric for metric in metrics if metric.name != error.metric.name)
+        try:
+            error.evaluation = scored_by(others, score)
+        except MetricFailed as another:
+            error.evaluation = another.evaluation
+        raise
+
+
+def require_answers(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation in which at least one query was answered; a table of zeros says nothing of a system."""
+    if failure := every_query_failed(evaluation.run.traces):
+        failure.evaluation = evaluation
+        raise failure
+    return evaluation
+
+
+def inventory_of_chunks(
+    chunks: Sequence[Chunk] | None, clearing: Clearing, dataset: Dataset, config: Settings, rule: MatchRule
+) -> Inventory | None:
+    """Return what is known of all chunks of an index; None when they are not known."""
+    if chunks is None:
+        return None
+    provenance = Provenance(dataset, config.doc_key)
+    checked = tuple(provenance.check_all(map(clearing.chunk, chunks)))
+    return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
 
 
 # `rescore()`: score a run again without running the system again.

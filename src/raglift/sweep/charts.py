@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import scored
@@ -22,32 +21,18 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.records.metric import Metric
-    from raglift.sweep.records import CellResult, SweepResultRecord
+    from raglift.sweep.records import CellResult
+    from raglift.sweep.result import SweepResult
 
 
-# The cells of a sweep as a map: one part from left to right, one from row to row, a block for each of the others.
-
-
-_HEAD, _NAME, _CELL, _GAP = 26.0, 18.0, 34.0, 6.0
-"""The heights of a block's name, a row's name, a row's cells, and the space below them, in pixels."""
+_ROW = 40
+"""The height of a row of the map, in pixels."""
 _DARK = 0.45
 """Up to this share of the colour scale white letters stand out more, above it black ones: always by over 4 to 1."""
 _BEST, _BEST_WHOLE = "★", "☆"
-"""Signs of the best cell, and of the best without truncation where that is another one."""
+"""Signs of the best cell, and of the best without truncation if that is another one."""
 _UPRIGHT = 44
 """The number of letters that fit next to each other above the columns; longer labels are rotated."""
-
-
-@dataclass(frozen=True)
-class _Square:
-    """One cell, and where it is."""
-
-    result: CellResult
-    block: tuple[str, ...]
-    row: str
-    column: str
-    value: float
-    """NaN if it failed."""
 
 
 def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
@@ -63,112 +48,58 @@ def alike_of(names: Iterable[str]) -> str:
     return alike if others and all(name.startswith(alike) for name in others) else ""
 
 
-def heatmap_chart(
-    result: SweepResultRecord, metric: Metric, x: str, y: str, signs: Mapping[str, str]
-) -> alt.LayerChart:
-    """Return the map, with signs at some cells, by key; rows are named above, so that long names leave them width."""
+def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, signs: Mapping[str, str]) -> alt.LayerChart:
+    """Return the cells as a map: one part from left to right, the others from row to row; with signs, by key."""
     alt = altair()
-    squares = _squares(result, metric, x, y)
-    columns = list(dict.fromkeys(square.column for square in squares))
-    known = [square.value for square in squares if not math.isnan(square.value)]
+    entries = [one for one in result.results if one.evaluation is not None or one.error is not None]
+    known = [value for one in entries if not math.isnan(value := one.value(metric))]
     low, high = min(known, default=0.0), max(known, default=1.0)
-    marks, texts, height = _laid_out(squares, metric, signs, lambda value: (value - low) / ((high - low) or 1.0))
-    pixels = alt.Scale(domain=[height, 0], nice=False)
-    across, down = _across(columns, x), alt.Y("a:Q", axis=None, scale=pixels)
-    colour = alt.Color("v:Q", legend=None, scale=alt.Scale(scheme="viridis", domain=[low, high], nice=False))
+    dark = low + _DARK * ((high - low) or 1.0)
+    others = [part for part in varying(one.cell.to_dict() for one in entries) if part not in (x, y)]
+    squares = [_square(one, metric, (x, y, *others), dark, signs.get(one.cell.key, "")) for one in entries]
+    columns, rows = ([*dict.fromkeys(square[key] for square in squares)] for key in ("c", "r"))
     tooltip = [alt.Tooltip("n:N", title="cell"), alt.Tooltip("w:N", title=mean_title(metric))]
-    layers = [
-        alt.Chart(data_of(mark for mark in marks if mark["v"] is not None))
-        .mark_rect()
-        .encode(x=across, y=down, y2="b:Q", color=colour, tooltip=tooltip)
-    ]
-    for ink in ("#ffffff", "#000000", None):
-        here = [mark | {"m": (mark["a"] + mark["b"]) / 2} for mark in marks if mark["i"] == ink]
-        if here:
-            written = alt.Chart(data_of(here)).mark_text(**({"style": "muted"} if ink is None else {"color": ink}))
-            middle = alt.Y("m:Q", axis=None, scale=pixels)
-            layers.append(written.encode(x=across, y=middle, text="t:N", tooltip=tooltip))
-    layers += [_names([text for text in texts if text["s"] == style], style, down) for style in ("ink", "muted")]
-    highest = max(marks, key=lambda mark: -math.inf if mark["v"] is None else mark["v"])
+    down = alt.Y("r:N", sort=None, title=None, axis=alt.Axis(ticks=False, labelLimit=240))
+    colour = alt.Color("v:Q", legend=None, scale=alt.Scale(scheme="viridis", domain=[low, high], nice=False))
+    measured = alt.Chart(data_of(square for square in squares if square["v"] is not None))
+    written = alt.Chart(data_of(squares)).mark_text()
+    highest = max(squares, key=lambda square: -math.inf if square["v"] is None else square["v"])
     return themed(
-        alt.layer(*filter(None, layers)).properties(
-            width=WIDTH, height=height, title=f"{mean_title(metric)} by {x} and {y}"
-        ),
+        alt.layer(
+            measured.mark_rect().encode(x=_across(columns, x), y=down, color=colour, tooltip=tooltip),
+            written.encode(
+                x=_across(columns, x), y=down, text="t:N", color=alt.Color("i:N", scale=None), tooltip=tooltip
+            ),
+        )
+        .resolve_scale(color="independent")
+        .properties(width=WIDTH, height=_ROW * len(rows), title=f"{mean_title(metric)} by {x} and {y}"),
         f"A map of {mean_title(metric)} by {x} and {y}, {len(known)} cells; lighter is more. "
         f"The highest is {highest['w']}, of {highest['n']}.",
     )
 
 
-def _squares(result: SweepResultRecord, metric: Metric, x: str, y: str) -> list[_Square]:
-    """Return the cells that were measured or failed, block by block, in the order of the sweep."""
-    shown = [one for one in result.results if one.evaluation is not None or one.error is not None]
-    told = [one.cell.to_dict() for one in shown]
-    others = [part for part in varying(told) if part not in (x, y)]
-    squares = [
-        _Square(
-            one,
-            tuple(_called(part, parts.get(part)) for part in others if part in parts),
-            _called(y, parts.get(y)),
-            _called(x, parts.get(x)),
-            one.value(metric),
-        )
-        for one, parts in zip(shown, told, strict=True)
-    ]
-    places = {key: number for number, key in enumerate(dict.fromkeys((one.block, one.row) for one in squares))}
-    blocks = {block: number for number, block in enumerate(dict.fromkeys(one.block for one in squares))}
-    return sorted(squares, key=lambda one: (blocks[one.block], places[one.block, one.row]))
+def _square(one: CellResult, metric: Metric, parts: Sequence[str], dark: float, sign: str) -> dict[str, Any]:
+    """Return one cell of the map: its column and row, its value and ink, and what is written in it and beside it."""
+    values, value = one.cell.to_dict(), one.value(metric)
+    column, row, *block = (_called(part, values.get(part)) for part in parts if part in (*parts[:2], *values))
+    square: dict[str, Any] = {"c": column, "r": " · ".join([*block, row]), "n": plain(one.cell.name)}
+    if math.isnan(value):
+        why = "failed: " + plain(one.error) if one.error else "no query counts"
+        return square | {"v": None, "t": "–", "i": "#808080", "w": why}
+    truncation, text = one.truncation, figure(metric, value)
+    cut = f", reads some chunks only in part ({truncation.mark})" if truncation else ""
+    return square | {
+        "v": value,
+        "t": " ".join(filter(None, [text, sign, CUT if truncation else ""])),
+        "i": "#ffffff" if value < dark else "#000000",
+        "w": text + cut,
+    }
 
 
 def _called(part: str, value: str | None) -> str:
     if value is None or (part == "reranker" and value == NO_RERANKER):
         return f"without {part}"
     return plain(value)
-
-
-def _laid_out(
-    squares: Sequence[_Square], metric: Metric, signs: Mapping[str, str], share: Any
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
-    """Return the cells and the names with their locations in pixels, and the height of all."""
-    marks: list[dict[str, Any]] = []
-    names: list[dict[str, Any]] = []
-    top = 0.0
-    for block, in_block in groupby(squares, key=lambda one: one.block):
-        if block:
-            names.append({"a": top + _HEAD / 2, "n": " · ".join(block), "s": "ink"})
-            top += _HEAD
-        for row, in_row in groupby(in_block, key=lambda one: one.row):
-            names.append({"a": top + _NAME / 2, "n": row, "s": "muted"})
-            top += _NAME
-            marks += [_mark(one, metric, top, signs, share) for one in in_row]
-            top += _CELL + _GAP
-    return marks, names, top
-
-
-def _mark(square: _Square, metric: Metric, top: float, signs: Mapping[str, str], share: Any) -> dict[str, Any]:
-    one, place = square.result, {"c": square.column, "a": top, "b": top + _CELL}
-    if math.isnan(square.value):
-        why = "failed: " + plain(one.error) if one.error else "no query counts"
-        return place | {"v": None, "t": "–", "i": None, "n": plain(one.cell.name), "w": why}
-    told = figure(metric, square.value)
-    truncation = one.truncation
-    cut = f", reads some chunks only in part ({truncation.mark})" if truncation else ""
-    ink = "#ffffff" if share(square.value) < _DARK else "#000000"
-    return place | {
-        "v": square.value,
-        "t": " ".join(filter(None, [told, signs.get(one.cell.key), CUT if truncation else ""])),
-        "i": ink,
-        "n": plain(one.cell.name),
-        "w": told + cut,
-    }
-
-
-def _names(names: Sequence[dict[str, Any]], style: str, down: Any) -> Any:
-    alt = altair()
-    if not names:
-        return None
-    weight, width = "bold" if style == "ink" else "normal", alt.expr("width")
-    mark = alt.Chart(data_of(names)).mark_text(align="left", x=0, style=style, fontWeight=weight, limit=width)
-    return mark.encode(y=down, text="n:N")
 
 
 def _across(columns: Sequence[str], part: str) -> Any:
@@ -196,11 +127,11 @@ def _across(columns: Sequence[str], part: str) -> Any:
 class SweepPlots:
     """Charts of a sweep: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
 
-    result: SweepResultRecord
+    result: SweepResult
     """What the sweep found."""
 
     def heatmap(self, metric: Metric | str | None = None, x: str = "chunker", y: str = "embedding") -> alt.LayerChart:
-        """Return the cells' means as a map, a block for each combination of the other parts.
+        """Return the cells' means as a map, a row for each combination of the other parts.
 
         ★ marks the best cell, ✂ those whose embedding model or reranker truncates some chunks, ☆ the best without any
         where that is another one, and – those that failed.
@@ -285,7 +216,7 @@ class SweepPlots:
         return ComparisonPlots(comparison, short_names(self.result))
 
 
-def short_names(result: SweepResultRecord) -> dict[str, str]:
+def short_names(result: SweepResult) -> dict[str, str]:
     """Return what to call each measured cell: the parts in which they differ, without what is alike in all."""
     told = {one.cell.name: one.cell.to_dict() for one in result.finished}
     differing = varying(told.values())

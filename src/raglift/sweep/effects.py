@@ -15,10 +15,10 @@ from raglift.sweep.specification.cells import NO_RERANKER
 if TYPE_CHECKING:
     from raglift.analysis.factors import FactorEffects
     from raglift.rendering.document import Section
-    from raglift.sweep.records import SweepResultRecord
+    from raglift.sweep.result import SweepResult
 
 
-def effects_of(result: SweepResultRecord) -> FactorEffects | None:
+def effects_of(result: SweepResult) -> FactorEffects | None:
     """Return what each part does; None where no two cells differ in one part alone, or too few queries count."""
     try:
         return result.effects()
@@ -26,7 +26,7 @@ def effects_of(result: SweepResultRecord) -> FactorEffects | None:
         return None
 
 
-def effects_section_of(result: SweepResultRecord, effects: FactorEffects, recommended: str | None) -> Section:
+def effects_section_of(result: SweepResult, effects: FactorEffects, recommended: str | None) -> Section:
     """Return what each part does as a section, and what the reranker does in the recommended cell.
 
     Args:
@@ -39,7 +39,7 @@ def effects_section_of(result: SweepResultRecord, effects: FactorEffects, recomm
     return replace(section, paragraphs=(*section.paragraphs, said)) if said else section
 
 
-def reranker_sentence(result: SweepResultRecord, effects: FactorEffects, recommended: str | None) -> str:
+def reranker_sentence(result: SweepResult, effects: FactorEffects, recommended: str | None) -> str:
     """Return what a reranker does in the recommended cell, or would do; empty where none matters on average.
 
     Args:
@@ -72,7 +72,7 @@ def reranker_sentence(result: SweepResultRecord, effects: FactorEffects, recomme
     return f"{where}, the reranker {found.cell.reranker} changes {means}: {told}, {p_equation(row.difference.p)}."
 
 
-def effects_json(result: SweepResultRecord) -> dict[str, Any] | None:
+def effects_json(result: SweepResult) -> dict[str, Any] | None:
     """Return what each part does as plain data; None where that cannot be said."""
     found = effects_of(result)
     if found is None:

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from raglift.sweep.records import CellResult, SweepResultRecord
+    from raglift.sweep.records import CellResult
+    from raglift.sweep.result import SweepResult
 
 
 _LOADING = ("documents", "include_files", "encoding")
 
 
 def export_cell(
-    result: SweepResultRecord, folder: str | os.PathLike[str], *, cell: str | None = None, overwrite: bool = False
+    result: SweepResult, folder: str | os.PathLike[str], *, cell: str | None = None, overwrite: bool = False
 ) -> tuple[Path, ...]:
     """Write scripts that build the pipeline of a cell; see `SweepResult.export_best`."""
     pipeline = _pipeline(SweepFolder(user_path(result.folder)).head()["sweep"], _chosen(result, cell))
@@ -40,7 +41,7 @@ def export_cell(
     return tuple(files)
 
 
-def _chosen(result: SweepResultRecord, name: str | None) -> CellResult:
+def _chosen(result: SweepResult, name: str | None) -> CellResult:
     """Return the cell of a name or key; by default the recommended one, or the only one that was measured."""
     name = result.recommended if name is None else name
     if name is None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from raglift.analysis.fairness import Fairness
     from raglift.records.metric import Metric
-    from raglift.sweep.records import CellResult, SweepResultRecord
+    from raglift.sweep.records import CellResult
+    from raglift.sweep.result import SweepResult
 
 
 def decided_fairly(
@@ -59,7 +60,7 @@ def decided_fairly(
     return found, area if fairness.decides else primary, fairness
 
 
-def sweep_sentences(result: SweepResultRecord) -> list[str]:
+def sweep_sentences(result: SweepResult) -> list[str]:
     """Return what decides between cells of different chunks and why, and where k hits are much of an index."""
     found = result.fairness
     told = [] if found is None else [reading_sentence(found), *_unfilled(result, found), matching_sentence(found)]
@@ -68,7 +69,7 @@ def sweep_sentences(result: SweepResultRecord) -> list[str]:
     return [*filter(None, told), *index_sentences(of_chunkers, k)]
 
 
-def _unfilled(result: SweepResultRecord, found: Fairness) -> list[str]:
+def _unfilled(result: SweepResult, found: Fairness) -> list[str]:
     """Return which cells end before the budget for some queries, so that they may be better than their figures."""
     if not found.decides or found.unfilled is None:
         return []

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Strict, TypeAdapter
 
 from raglift.base.limits import is_file, is_folder, is_there
-from raglift.base.replacing import hold_lock
+from raglift.base.replacing import hold_lock, remove_leftovers
 from raglift.base.validation import Expected, WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
 from raglift.results.evaluation import load_evaluation
-from raglift.storage.forms import Count, Object, SavedModel, Text
+from raglift.storage.forms import Count, Flag, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
+from raglift.sweep.specification.cells import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,23 +43,16 @@ if TYPE_CHECKING:
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
-BM25 = "bm25"
-"""Which of raglift's BM25 takes part, beside the fields of a sweep."""
-MAPPINGS, OWN_METRICS = "mappings", "own_metrics"
-"""What is noted of the content of mapping files and of the code of users' metrics, beside the fields of a sweep."""
-_NOTED = {MAPPINGS: "the mapping of {names} has changed", OWN_METRICS: "the code of {names} has changed"}
-NAMED = "primary_named"
-"""Whether the user named the primary metric."""
-_HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
-"""The folder in which an evaluation is written before it gets its name."""
 _GONE = ".gone-"
 """Before the names of answers that are being removed."""
 _LOCK = "sweep.lock"
 
 
 class _Head(SavedModel):
+    format: Annotated[Literal[1], Expected(f"{FORMAT}, as this version of raglift writes it")]
     title: Text
     primary: Text
+    primary_named: Flag
     seed: Annotated[int, Strict(), Expected("an integer")]
     hash: Text
     sweep: Object
@@ -154,24 +147,31 @@ class SweepFolder:
         """Return what is swept over, as it was written.
 
         Raises:
-            RunError: there is no sweep, or it was written by a newer raglift.
+            RunError: there is no sweep, or it is damaged.
         """
         if not self.exists():
             found = f"no {_SWEEP}" if is_there(self.path) else "nothing there"
             raise RunError(f"{self.path}: found {found}; expected the folder of a sweep")
-        head = read_json(self.path / _SWEEP)
-        if not isinstance(head, dict) or type(head.get("format")) is not int:
-            raise self.damaged("found no format number")
-        if head["format"] > FORMAT:
-            raise RunError(
-                f"{self.path / _SWEEP}: found format {head['format']}; expected {FORMAT} or lower: "
-                "it was written by a newer raglift; upgrade with pip install -U raglift"
-            )
+        head: dict[str, Any] = read_json(self.path / _SWEEP)
         try:
             read_as(_HEAD, head)
         except WrongKind as error:
             raise self.damaged(str(error)) from None
         return head
+
+    def cells(self) -> list[Cell]:
+        """Return the cells of the sweep, finished or not.
+
+        Raises:
+            RunError: as `head`; or what describes a cell is damaged.
+        """
+        try:
+            cells = [Cell.of(parts) for parts in self.head()["cells"]]
+        except ConfigurationError as error:
+            raise self.damaged(str(error)) from None
+        if len(set(cells)) < len(cells):
+            raise self.damaged("cells: found one twice; expected each once")
+        return cells
 
     def damaged(self, found: str) -> RunError:
         """Return the error of a folder whose description of the sweep is not what was written."""
@@ -211,8 +211,8 @@ class SweepFolder:
         try:
             evaluation = load_evaluation(place)
         except RunError as error:
-            told = str(error).removesuffix("; run the evaluation again")
-            raise RunError(f"{told}; {measure_again(place)}") from None
+            reason = str(error).removesuffix("; run the evaluation again")
+            raise RunError(f"{reason}; {measure_again(place)}") from None
         if dataset is None:
             return evaluation
         if tuple(query.id for query in dataset.queries) != evaluation.scores.query_ids:
@@ -275,14 +275,7 @@ class SweepFolder:
         self._clear_answers()
         for name in (_SWEEP, _FAILURES, _BILLED):
             (self.path / f".{name}.part").unlink(missing_ok=True)
-        for part in (self.path / _CELLS, self.path / _RETRIEVED):
-            for left in part.glob(".*") if is_folder(part) else ():
-                if not _HALF_WRITTEN.fullmatch(left.name) or not is_folder(left):
-                    continue
-                target = part / left.name[1:].rpartition(".")[0]
-                if is_folder(left / "retired") and not is_there(target):
-                    (left / "retired").replace(target)
-                shutil.rmtree(left, ignore_errors=True)
+        remove_leftovers(self.place(cell.key, is_cell=is_cell) for cell in self.cells() for is_cell in (True, False))
 
 
 def measure_again(place: Path) -> str:
@@ -315,19 +308,11 @@ def _content(folder: Path) -> set[str]:
 
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
-    for noted, changed in _NOTED.items():
-        before, now = found.get(noted) or {}, wanted.get(noted, {})
-        edited = [name for name in now if name in before and now[name] != before[name]]
-        if edited:
-            return changed.format(names=", ".join(edited))
-    settings = [name for name in {**found, **wanted} if name not in (*_NOTED, BM25)]
-    names = [name for name in settings if _plain(found.get(name)) != _plain(wanted.get(name))]
-    if names:
-        shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
-        return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    if BM25 in wanted and found.get(BM25) != wanted[BM25]:
-        return "another version of raglift began it, whose BM25 ranks otherwise"
-    return "the dataset has changed"
+    names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
+    if not names:
+        return "the dataset, a mapping file, the code of a metric or raglift itself has changed"
+    shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
+    return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _difference(name: str, found: Any, wanted: Any) -> str:
@@ -336,8 +321,8 @@ def _difference(name: str, found: Any, wanted: Any) -> str:
         return f"{name} was {_plain(found)} and is {_plain(wanted)}"
     gone = [_plain(value) for value in found if value not in wanted]
     new = [_plain(value) for value in wanted if value not in found]
-    told = [f"{', '.join(values)} {what}" for values, what in ((gone, "no longer there"), (new, "new")) if values]
-    return f"{name}: {', '.join(told) or 'another order'}"
+    changes = [f"{', '.join(values)} {what}" for values, what in ((gone, "no longer there"), (new, "new")) if values]
+    return f"{name}: {', '.join(changes) or 'another order'}"
 
 
 def _plain(value: Any) -> str:

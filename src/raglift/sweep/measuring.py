@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -13,33 +13,32 @@ from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.policy import Policy
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.cache import Cache, default_cache
-from raglift.base.display import describe_error
 from raglift.components.devices import AUTO, OWN
 from raglift.components.embedding import build_index
 from raglift.components.models import EMBEDDED_MODEL
-from raglift.components.rerankers import PairReranker, count_truncated, sorted_by_score
+from raglift.components.rerankers import PairReranker
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
-from raglift.errors import CacheError, ConfigurationError, ModelOutputError, QueryFailed
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.matching.provenance import Provenance
-from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, Ranking
 from raglift.running.evaluation import evaluate, rerank
 from raglift.running.filling import without_filling
 from raglift.running.latency import OneAtATime, measure_latency
+from raglift.running.settings import MeasuringSettings
 from raglift.running.systems import chunks_of, load_system, versioned
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.components.batches import Workers
     from raglift.components.embedding import Embedder
-    from raglift.components.rerankers import Pair, Truncated
+    from raglift.components.rerankers import Pair
+    from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
-    from raglift.records.rankings import ReadInPart
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.specification.record import Sweep
 
@@ -88,56 +87,6 @@ def _continued(before: Ranking, deeper: Ranking, k: int) -> Ranking:
     seen = {hit.chunk.id for hit in before.hits}
     others = [hit for hit in deeper.hits if hit.chunk.id not in seen]
     return Ranking.of((hit.chunk, hit.score) for hit in [*before.hits, *others][:k]) if seen else deeper
-
-
-class KnownScores:
-    """A reranker whose scores are known already.
-
-    Args:
-        identity: what gave the scores.
-        known: the score of each pair that it will be asked for.
-        truncated: what was read in part of pairs; None where it is not known.
-        model: the name or the folder of the model that gave the scores; None where it is not known.
-    """
-
-    def __init__(
-        self,
-        identity: str,
-        known: Mapping[Pair, float],
-        truncated: Mapping[Pair, Truncated] | None = None,
-        model: str | None = None,
-    ) -> None:
-        self.model = model
-        self._identity = identity
-        self._known = known
-        self._truncated = truncated
-
-    def __str__(self) -> str:
-        return self._identity
-
-    def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
-        """Sort the hits of each ranking by their score; equal scores keep their order.
-
-        Raises:
-            ModelOutputError: the reranker gave no score for one of the pairs.
-        """
-        return [
-            sorted_by_score(ranking, [self._score(query, chunk.text) for chunk in ranking.chunks])
-            for query, ranking in zip(queries, rankings, strict=True)
-        ]
-
-    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
-        """Return how many candidates were read in part; None where it is not known."""
-        asked = [
-            (query, [chunk.text for chunk in ranking.chunks]) for query, ranking in zip(queries, rankings, strict=True)
-        ]
-        return None if self._truncated is None else count_truncated(asked, self._truncated)
-
-    def _score(self, query: str, text: str) -> float:
-        score = self._known.get((query, text))
-        if score is None:
-            raise ModelOutputError(f"{self._identity} gave no score for the query {query[:80]!r}")
-        return score
 
 
 @dataclass
@@ -272,32 +221,7 @@ def parts_of(source: Cell) -> list[Cell]:
     ]
 
 
-# The parts of a sweep that can be done anywhere: each is a function of what can be sent, and returns its error.
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """An evaluation, or why there is none."""
-
-    evaluation: Evaluation | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """What it takes to measure a cell that reranks: its candidates and their scores."""
-
-    cell: Cell
-    source: Evaluation
-    """The cell without its reranker."""
-    reranker: str
-    """What gave the scores, for people."""
-    scores: Mapping[Pair, float]
-    """Of every candidate."""
-    truncated: Mapping[Pair, Truncated] | None = None
-    """What the reranker read in part of them; None where it is not known."""
-    model: str | None = None
-    """The name or the folder of its model; None where it is not known."""
+# What is done for one cell.
 
 
 def evaluated(
@@ -319,72 +243,24 @@ def evaluated(
         answers: the folder in which the answers of a system of the user's are kept one by one.
         version: of such a system.
     """
-    return evaluate(
-        system,
-        dataset,
-        ks=sweep.ks,
-        depth="deep",
-        candidates=sweep.candidates,
-        budget=sweep.budget,
-        match=sweep.rule,
-        profile=sweep.profile,
-        metrics=sweep.metrics,
-        doc_key=sweep.doc_key,
-        concurrency=sweep.concurrency,
-        timeout=sweep.timeout,
-        retries=sweep.retries,
-        dtype=sweep.dtype,
-        device=sweep.device,
-        batch_size=sweep.batch_size,
-        progress=progress,
-        answers=answers,
-        version=version,
-    )
+    settings: dict[str, Any] = {field.name: getattr(sweep, field.name) for field in fields(MeasuringSettings)}
+    settings |= {"match": sweep.rule, "latency": None}  # cells are timed one by one in the end
+    return evaluate(system, dataset, depth="deep", progress=progress, answers=answers, version=version, **settings)
 
 
-def ask_system(parts: Parts, cell: Cell, answers: Path | None = None) -> Outcome:
+def ask_system(parts: Parts, cell: Cell, answers: Path) -> Evaluation:
     """Evaluate a system of the user's.
 
     Args:
         parts: of the sweep.
         cell: the system, without a reranker.
-        answers: the folder in which its answers are kept one by one; None where they are not.
+        answers: the folder in which its answers are kept one by one.
     """
-    dataset = parts.dataset
-    given = parts.sweep.system(str(cell.system))
-    version = None if answers is None else versioned(given.reference or given.name, given.mapping, given.version)
-    try:
-        system = parts.system(given.name)
-        evaluation = evaluated(
-            system,
-            parts.sweep,
-            dataset,
-            progress=parts.progress,
-            answers=answers,
-            version=version,
-        )
-    except CacheError:  # nothing can be kept any more
-        raise
-    except QueryFailed as error:  # every query: a single one that failed is kept
-        return Outcome(error=str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever a user's system does fails its cells alone
-        return Outcome(error=describe_error(error))
-    return Outcome(replace(evaluation, dataset=_bare(dataset)))
-
-
-def _bare(dataset: Dataset) -> Dataset:
-    """Return the identity of a dataset in what is sent: whoever gets it has the dataset."""
-    return Dataset((), (), dataset.name)
-
-
-def ask_elsewhere(sweep: Sweep, dataset: Dataset, cell: Cell) -> Outcome:
-    """Evaluate a system of the user's in a process that has nothing of the sweep yet."""
-    return ask_system(Parts(sweep, dataset, progress=False, cache=Cache(None)), cell)
-
-
-def lost(error: Exception) -> Outcome:
-    """Return the outcome of a cell whose worker was lost each time that it was tried."""
-    return Outcome(error=describe_error(error))
+    spec = parts.sweep.system(str(cell.system))
+    version = versioned(spec.reference or spec.name, spec.mapping, spec.version)
+    return evaluated(
+        parts.system(spec.name), parts.sweep, parts.dataset, progress=parts.progress, answers=answers, version=version
+    )
 
 
 def score_pairs(reranker: PairReranker, pairs: Iterable[Pair], workers: Workers) -> dict[Pair, float]:
@@ -410,32 +286,18 @@ def candidate_pairs(evaluation: Evaluation) -> set[Pair]:
     }
 
 
-def measurement(
-    cell: Cell,
-    source: Evaluation,
-    reranker: str,
-    scores: Mapping[Pair, float],
-    truncated: Mapping[Pair, Truncated] | None,
-    model: str | None,
-) -> Measurement:
-    """Return what it takes to measure a cell, without the dataset."""
-    pairs = candidate_pairs(source)
-    known = {pair: scores[pair] for pair in pairs if pair in scores}
-    own = None if truncated is None else {pair: truncated[pair] for pair in pairs if pair in truncated}
-    return Measurement(cell, replace(source, dataset=_bare(source.dataset)), reranker, known, own, model)
+def reranked(parts: Parts, source: Evaluation, name: str) -> Evaluation:
+    """Rerank the candidates of a cell, match, and score; scores of pairs are taken from the cache.
 
-
-def measure(dataset: Dataset, item: Measurement) -> Outcome:
-    """Rerank a cell's candidates by their scores, match, and score."""
-    source = replace(item.source, dataset=dataset)
-    try:
-        known = KnownScores(item.reranker, item.scores, item.truncated, item.model)
-        evaluation = rerank(source, known, policy=Policy(progress=False))
-    except QueryFailed as error:  # every query
-        return Outcome(error=str(error))
-    except Exception as error:  # noqa: BLE001 — what fails here fails one cell, not the sweep
-        return Outcome(error=describe_error(error))
-    return Outcome(replace(evaluation, dataset=_bare(dataset)))
+    Args:
+        parts: of the sweep.
+        source: the evaluation of the cell without its reranker.
+        name: of the reranker.
+    """
+    evaluation = rerank(source, parts.reranker(name), policy=Policy(progress=False))
+    *stages, last = evaluation.run.stages
+    named = (*stages, replace(last, system=parts.reranker_title(name)))
+    return replace(evaluation, run=replace(evaluation.run, stages=named))
 
 
 def latency_of(evaluation: Evaluation, stages: Sequence[Stage], sweep: Sweep, progress: bool | None) -> Cost:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.results.comparison import Comparison
-    from raglift.sweep.records import SweepResultRecord
+    from raglift.sweep.result import SweepResult
 
 
-def sweep_document(result: SweepResultRecord, *, baseline: str | None = None) -> Page:
+def sweep_document(result: SweepResult, *, baseline: str | None = None) -> Page:
     """Return the page of a sweep.
 
     Args:
@@ -56,7 +56,7 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None) ->
     return Page(**{field.name: getattr(view, field.name) for field in fields(Document)}, queries=queries)
 
 
-def _one_cell(result: SweepResultRecord) -> Page:
+def _one_cell(result: SweepResult) -> Page:
     """Return the page of the only cell that is measured, with the outcome of the others."""
     (entry,) = result.finished
     assert entry.evaluation is not None  # noqa: S101 — that is what finished means

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from raglift.components.rerankers import Pair
     from raglift.sweep.measuring import Parts
 
 
@@ -54,11 +53,7 @@ class RerankingPlan:
 
     reranker: str
     pairs: int = 0
-    """Distinct pairs of a query and a text."""
-    is_exact: bool = False
-    """Whether these are the pairs; else they are at most so many, because the candidates are not known yet."""
-    missing: int | None = None
-    """How many of them the cache lacks; None if it is unknown yet."""
+    """Distinct pairs of a query and a text, at most: the candidates are not known yet."""
     error: str | None = None
 
 
@@ -93,7 +88,7 @@ class Plan:
         return plan_text(self)
 
 
-def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: bool = False) -> Plan:
+def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset()) -> Plan:
     """Count what a sweep has to do. Documents are split; nothing is paid for.
 
     A model is loaded only where it decides where documents are cut.
@@ -101,7 +96,6 @@ def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: 
     Args:
         parts: the sweep's parts.
         finished: the keys of cells that are done already.
-        exact: where everything for a retrieval is in the cache, retrieve, so that pairs are counted and not estimated.
     """
     sweep = parts.sweep
     cells = sweep.cells()
@@ -112,7 +106,6 @@ def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: 
     unusable = {entry.chunker for entry in chunkings if entry.error is not None}
     cut = [source for source in needed if source.chunker not in unusable]
     embeddings = tuple(_embedding(parts, name, cut) for name in _distinct(source.embedding for source in needed))
-    ready = {entry.model for entry in embeddings if entry.missing == 0 and entry.missing_queries == 0}
     names = _distinct(cell.reranker for cell in todo if cell.reranker != NO_RERANKER)
     return Plan(
         title=sweep.title,
@@ -127,16 +120,10 @@ def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: 
         chunkings=chunkings,
         embeddings=embeddings,
         rerankings=tuple(
-            _reranking(parts, name, [source_of(c) for c in todo if c.reranker == name], ready if exact else None)
-            for name in names
+            _reranking(parts, name, [source_of(cell) for cell in todo if cell.reranker == name]) for name in names
         ),
         effort=sweep.effort or "",
     )
-
-
-def pairs_of(queries: Sequence[str], texts: Iterable[Iterable[str]]) -> set[Pair]:
-    """Return the distinct pairs of each query with its candidates' texts."""
-    return {(query, text) for query, found in zip(queries, texts, strict=True) for text in found}
 
 
 def _distinct(names: Iterable[str | None]) -> list[str]:
@@ -179,34 +166,22 @@ def _texts(parts: Parts, model: str, sources: Sequence[Cell]) -> Iterable[str]:
         yield from parts.texts(chunker)
 
 
-def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: AbstractSet[str] | None) -> RerankingPlan:
-    known = [source for source in sources if source.system is None and source.embedding in {*(ready or ()), None}]
+def _reranking(parts: Parts, name: str, sources: Sequence[Cell]) -> RerankingPlan:
     try:
-        reranker = parts.reranker(name)
-        if ready is not None and len(known) == len(sources):
-            pairs: set[Pair] = set()
-            for source in known:
-                rankings = parts.retriever(source).retrieve(parts.queries, parts.depth)
-                pairs |= pairs_of(parts.queries, ([chunk.text for chunk in ranking.chunks] for ranking in rankings))
-            return RerankingPlan(name, len(pairs), is_exact=True, missing=len(reranker.missing(sorted(pairs))))
-        # Candidates of different retrievers over the same chunks overlap; how much is not known yet
-        most = _most_pairs(parts, sources)
+        parts.reranker(name)
+        return RerankingPlan(name, _most_pairs(parts, sources))
     except Exception as error:  # noqa: BLE001 — a reranker that fails takes its cells with it, not the sweep
         return RerankingPlan(name, error=describe_error(error))
-    return RerankingPlan(name, most)
 
 
 def _most_pairs(parts: Parts, sources: Sequence[Cell]) -> int:
     """Return how many pairs there are at most: candidates over the same chunks are no more than the chunks."""
-    by_chunker: dict[str | None, list[int]] = {}
+    by_chunker: dict[str | None, int] = {}
     for source in sources:
-        by_chunker.setdefault(source.chunker, []).append(min(parts.depth, _chunks(parts, source)))
+        depth = parts.depth if source.chunker is None else min(parts.depth, len(parts.chunks(source.chunker)))
+        by_chunker[source.chunker] = by_chunker.get(source.chunker, 0) + depth
     most = sum(
-        sum(depths) if chunker is None else min(sum(depths), len(parts.chunks(chunker)))
-        for chunker, depths in by_chunker.items()
+        candidates if chunker is None else min(candidates, len(parts.chunks(chunker)))
+        for chunker, candidates in by_chunker.items()
     )
     return most * len(set(parts.queries))
-
-
-def _chunks(parts: Parts, source: Cell) -> int:
-    return parts.depth if source.chunker is None else len(parts.chunks(source.chunker))

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.rendering.document import Table
-    from raglift.sweep.records import CellResult, RaceRecord, SweepResultRecord
+    from raglift.sweep.race_file import RaceRecord
+    from raglift.sweep.records import CellResult
+    from raglift.sweep.result import SweepResult
 
 
 def about_race(race: RaceRecord) -> str:
@@ -25,7 +27,7 @@ def about_race(race: RaceRecord) -> str:
     return f"{race.questions:,} questions asked, {share} of a whole sweep; effort: {race.effort}"
 
 
-def race_warnings(result: SweepResultRecord) -> Iterator[str]:
+def race_warnings(result: SweepResult) -> Iterator[str]:
     """Yield that an effort ended before all queries were asked, and that cells cannot be excluded."""
     race = result.race
     if race is None:
@@ -43,7 +45,7 @@ def race_warnings(result: SweepResultRecord) -> Iterator[str]:
         )
 
 
-def race_sections(result: SweepResultRecord, detail: Detail) -> Iterator[Section]:
+def race_sections(result: SweepResult, detail: Detail) -> Iterator[Section]:
     """Yield the rungs of a race, and the cells that it eliminated; nothing of a whole sweep."""
     race = result.race
     if race is None:
@@ -79,7 +81,7 @@ def _rungs(race: RaceRecord) -> Table:
     return table_from(columns, race.rungs, "Rung by rung")
 
 
-def _eliminated(result: SweepResultRecord) -> Table:
+def _eliminated(result: SweepResult) -> Table:
     columns: list[Column[CellResult]] = [
         Column("cell", lambda one: one.cell.name, words=True),
         Column("what became of it", lambda one: one.eliminated.reason if one.eliminated else "", words=True),

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.paired_statistics import is_bounded, method_of
 from raglift.base.display import counted
-from raglift.base.limits import is_file, is_folder
+from raglift.base.limits import is_folder
 from raglift.base.progress import notice
 from raglift.base.tokens import TokenCounts
-from raglift.base.validation import WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
@@ -32,14 +29,13 @@ from raglift.running.scoring import evaluation_of
 from raglift.running.spec import dataset_hash
 from raglift.stats.intervals import CONFIDENCE
 from raglift.stats.racing import Race, stratified_batches
-from raglift.storage.forms import AtLeastOne, Count, Number, SavedModel, Several, Text
-from raglift.storage.layout import read_json
-from raglift.sweep.folder import SweepFolder, write_whole
+from raglift.sweep.folder import SweepFolder
 from raglift.sweep.measuring import Parts
-from raglift.sweep.race import ALPHA, BATCH, Course, Effort, Rung, RungRecord, first_batches, least_batches
-from raglift.sweep.records import Elimination, RaceRecord
+from raglift.sweep.race import ALPHA, BATCH, Course, Effort, first_batches, least_batches
+from raglift.sweep.race_file import FILE, Elimination, RaceFile, RaceRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -47,128 +43,24 @@ if TYPE_CHECKING:
     from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
-    from raglift.sweep.records import SweepResultRecord
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
 
-_FILE, _RUNGS = "race.json", "rungs"
 _FEWEST = 20
 """Queries that a race has at least."""
 _HELD_OUT = 0.2
 """The share of the queries that take no part, on which what is recommended is checked in the end."""
 
-RunSweep = Callable[..., "SweepResult"]
-"""Runs a sweep in a folder: `run_sweep` with what it was called with."""
 
-
-class _Rung(SavedModel):
-    keep: AtLeastOne
-    batches: AtLeastOne
-
-
-class _RungRecord(SavedModel):
-    cells: Count
-    queries: Count
-    dropped: Count
-    set_aside: Count
-    left: Count
-
-
-class _Elimination(SavedModel):
-    is_dropped: bool
-    asked: Count
-    mean: Number
-    p: Number
-
-
-class _Saved(SavedModel):
-    decisions: Several[_Rung]
-    seconds: dict[Text, Number]
-    finished: Several[Text]
-    primary: Text | None
-    effort: Text
-    queries: Count
-    questions: Count
-    full: Count
-    rungs: Several[_RungRecord]
-    eliminated: dict[Text, _Elimination]
-    held_out: Text | None
-
-
-_SAVED = TypeAdapter(_Saved)
-
-
-@dataclass
-class RaceFile:
-    """What is kept of a race, on disk after each change."""
-
-    path: Path
-    """The folder of the sweep."""
-    decisions: list[Rung] = field(default_factory=list)
-    """What was decided for each rung after the first, in order."""
-    seconds: dict[str, float] = field(default_factory=dict)
-    """How long each rung took, by its name."""
-    finished: list[str] = field(default_factory=list)
-    """The names of the rungs that are done."""
-    primary: str | None = None
-    """The metric that decided; None before the first rung."""
-    outcome: RaceRecord | None = None
-    """None before the end."""
-    eliminated: Mapping[str, Elimination] = field(default_factory=dict)
-    """The cells that went no further, by their keys."""
-    held_out: str | None = None
-    """The name of the rung in which the choice is measured on queries that took no part."""
-
-    @classmethod
-    def read(cls, path: Path) -> RaceFile:
-        """Return what is kept of a race; an empty one if there is none.
-
-        Raises:
-            RunError: it is damaged.
-        """
-        if not is_file(path / _FILE):
-            return cls(path)
-        try:
-            saved = read_as(_SAVED, read_json(path / _FILE))
-        except WrongKind as error:
-            raise RunError(f"{path / _FILE}: damaged: {error}; sweep into another folder (--output)") from None
-        rungs = tuple(RungRecord(**each.model_dump()) for each in saved.rungs)
-        return cls(
-            path,
-            [Rung(each.keep, each.batches) for each in saved.decisions],
-            dict(saved.seconds),
-            list(saved.finished),
-            saved.primary,
-            RaceRecord(saved.effort, saved.queries, saved.questions, saved.full, rungs) if saved.effort else None,
-            {key: Elimination(**each.model_dump()) for key, each in saved.eliminated.items()},
-            saved.held_out,
-        )
-
-    def write(self) -> None:
-        """Write it, all at once."""
-        outcome = self.outcome or RaceRecord("", 0, 0, 0, ())
-        own = {name: getattr(self, name) for name in ("seconds", "finished", "primary", "held_out")}
-        lists = {"decisions": [asdict(each) for each in self.decisions]}
-        eliminated = {key: asdict(each) for key, each in self.eliminated.items()}
-        write_whole(self.path / _FILE, {**own, **lists, "eliminated": eliminated, **asdict(outcome)})
-
-    def decided(self, number: int, decide: Callable[[], Rung | None]) -> Rung | None:
-        """Return what is done in a rung: as before, or else what the function returns, written down."""
-        if number < len(self.decisions):
-            return self.decisions[number]
-        rung = decide()
-        if rung is not None:
-            self.decisions.append(rung)
-            self.write()
-        return rung
-
-    def rung(self, name: str) -> Path:
-        """Return where the sweep of a rung is kept."""
-        return self.path / _RUNGS / name
-
-
-def run_race(sweep: Sweep, dataset: Dataset, folder: SweepFolder, run: RunSweep, progress: bool | None) -> None:
+def run_race(
+    sweep: Sweep,
+    dataset: Dataset,
+    folder: SweepFolder,
+    run: Callable[..., SweepResult],
+    load: Callable[[Path], SweepResult],
+    progress: bool | None,
+) -> None:
     """Race the cells of a sweep, and keep those that are left as its finished cells.
 
     All cells are asked the first queries. Then, rung by rung, the better ones are asked more: cells that are
@@ -180,6 +72,7 @@ def run_race(sweep: Sweep, dataset: Dataset, folder: SweepFolder, run: RunSweep,
         dataset: of the sweep.
         folder: where it is kept.
         run: runs the sweep of a rung.
+        load: reads the sweep of a rung.
         progress: whether to show progress.
 
     Raises:
@@ -187,20 +80,20 @@ def run_race(sweep: Sweep, dataset: Dataset, folder: SweepFolder, run: RunSweep,
             cell failed.
         RunError: something in the folder is damaged.
     """
-    _Racing(sweep, dataset, folder, run, RaceFile.read(folder.path), progress).race()
+    _Racing(sweep, dataset, folder, run, load, RaceFile.read(folder.path), progress).race()
 
 
-def held_out_check_of(result: SweepResultRecord, load: Callable[[Path], SweepResult]) -> HeldOutCheck | None:
+def held_out_check_of(result: SweepResult, load: Callable[[Path], SweepResult]) -> HeldOutCheck | None:
     """Return what queries that took no part in a race say of the cell that it recommends.
 
     Args:
         result: of the race, without a check.
         load: reads the sweep of a rung.
     """
-    kept = RaceFile.read(result.folder)
-    if kept.held_out is None:
+    file = RaceFile.read(result.folder)
+    if file.state.held_out is None:
         return None
-    cells = load(kept.rung(kept.held_out)).results
+    cells = load(file.rung(file.state.held_out)).results
     measured = [entry.evaluation for entry in cells if entry.evaluation is not None]
     if len(measured) < len(cells):
         return None
@@ -225,8 +118,9 @@ class _Racing:
     sweep: Sweep
     dataset: Dataset
     folder: SweepFolder
-    run: RunSweep
-    kept: RaceFile
+    run: Callable[..., SweepResult]
+    load: Callable[[Path], SweepResult]
+    file: RaceFile
     progress: bool | None
     evaluations: dict[Cell, list[Evaluation]] = field(default_factory=dict)
     """Of each cell those of its rungs."""
@@ -252,7 +146,7 @@ class _Racing:
             ask,
             lambda questions: self._questions_left(effort, len(racing), questions),
             is_estimate=effort.minutes is not None,
-            decided=self.kept.decided,
+            decided=self.file.decided,
         )
         race = course.run(self._first(effort, len(cells), [len(batch) for batch in batches]))
         if not course.rungs:
@@ -260,8 +154,8 @@ class _Racing:
         running = set(race.running.tolist())
         self.folder.set_failures({cell.key: error for cell, error in self.errors.items()})
         last = [cell for number, cell in enumerate(cells) if number in running and cell not in self.errors]
-        self._keep(last)
-        self.kept.eliminated = {
+        self._save(last)
+        eliminated = {
             cell.key: Elimination(
                 bool(race.dropped[number]), int(race.asked_of[number]), float(race.means[number]), float(race.p[number])
             )
@@ -269,9 +163,8 @@ class _Racing:
             if number not in running and cell not in self.errors
         }
         full = len(cells) * len(racing)
-        self.kept.outcome = RaceRecord(str(effort), len(racing), course.questions, full, tuple(course.rungs))
-        self.kept.held_out = None
-        self.kept.write()
+        outcome = RaceRecord(str(effort), len(racing), course.questions, full, tuple(course.rungs))
+        self.file.update(eliminated=eliminated, outcome=outcome, held_out=None)
         self._check_choice(last, held_out)
 
     def _split(self) -> tuple[list[int], list[int]]:
@@ -310,22 +203,22 @@ class _Racing:
         """Return how many questions may still be asked; of minutes, at the pace of the fastest rung so far."""
         if effort.minutes is None:
             return effort.questions(len(self.sweep.cells()), queries) - questions
-        left = max(0.0, 60 * effort.minutes - sum(self.kept.seconds.values()))
-        pace = sum(self.kept.seconds.values()) / questions
+        left = max(0.0, 60 * effort.minutes - sum(self.file.state.seconds.values()))
+        pace = sum(self.file.state.seconds.values()) / questions
         return left / pace if pace else math.inf
 
     def _values(self, name: str, cells: Sequence[Cell], queries: Sequence[int], course: Course) -> NDArray[np.float64]:
         """Return the primary metric of some cells on some queries: queries × cells; NaN for a cell that failed."""
         result = self._rung(name, cells, sorted(queries))
-        if self.kept.primary is None:
-            self.kept.primary = str(result.primary)
-        primary, ids = self.kept.primary, [self.dataset.queries[place].id for place in queries]
+        if self.file.state.primary is None:
+            self.file.update(primary=str(result.primary))
+        primary, ids = str(self.file.state.primary), [self.dataset.queries[place].id for place in queries]
         table = np.full((len(queries), len(cells)), np.nan)
         of_cell = {entry.cell: entry for entry in result.results}
         measured = [entry.evaluation.scores.query_ids for entry in result.results if entry.evaluation is not None]
         if set(cells) != set(of_cell) or any(set(one) != set(ids) for one in measured):
             raise RunError(
-                f"{self.kept.rung(name)}: damaged: found other cells or queries than {_FILE} says; sweep into another "
+                f"{self.file.rung(name)}: damaged: found other cells or queries than {FILE} says; sweep into another "
                 "folder (--output)"
             )
         for column, cell in enumerate(cells):
@@ -349,7 +242,7 @@ class _Racing:
 
     def _rung(self, name: str, cells: Sequence[Cell], queries: Sequence[int]) -> SweepResult:
         """Return some cells measured on some queries of the dataset; what is finished is read."""
-        place, sweep, primary = self.kept.rung(name), self.sweep, self.kept.primary
+        place, sweep, primary = self.file.rung(name), self.sweep, self.file.state.primary
         own = {cell.system: [each.reranker for each in cells if each.system == cell.system] for cell in cells}
         named = sweep.primary if sweep.names_primary else None
         asked = replace(
@@ -370,24 +263,23 @@ class _Racing:
             primary=primary or named,
             name=f"{sweep.title}: rung {name}",
         )
-        is_finished = name in self.kept.finished
+        if name in self.file.state.finished:
+            return self.load(place)
         began = time.monotonic()
         try:
-            return self.run(asked, place, resume=is_folder(place), is_finished=is_finished)
+            return self.run(asked, place, resume=is_folder(place))
         finally:
-            if not is_finished:
-                self.kept.seconds[name] = self.kept.seconds.get(name, 0.0) + time.monotonic() - began
-                if is_folder(place):
-                    self._note_finished(name)
+            seconds = self.file.state.seconds.get(name, 0.0) + time.monotonic() - began
+            is_done = is_folder(place) and self._is_finished(place)
+            finished = (*self.file.state.finished, *([name] if is_done else []))
+            self.file.update(seconds={**self.file.state.seconds, name: seconds}, finished=finished)
 
-    def _note_finished(self, name: str) -> None:
-        """Note that a rung is done; a cell that failed in it has failed."""
-        found = SweepFolder(self.kept.rung(name))
-        if len(found.finished()) + len(found.failures()) >= len(found.head()["cells"]):
-            self.kept.finished.append(name)
-        self.kept.write()
+    def _is_finished(self, place: Path) -> bool:
+        """Whether every cell of a rung was measured, or failed."""
+        found = SweepFolder(place)
+        return len(found.finished()) + len(found.failures()) >= len(found.cells())
 
-    def _keep(self, last: Sequence[Cell]) -> None:
+    def _save(self, last: Sequence[Cell]) -> None:
         """Write the cells that are left, over all queries that they were asked."""
         parts = Parts(self.sweep, self.dataset, progress=False)
         for cell in last:
@@ -413,13 +305,13 @@ class _Racing:
             cost=None,
         )
         shared = [metric for metric in first.scores.metrics if all(metric in rung.scores.metrics for rung in rungs)]
-        decides: list[Metric] = [] if self.kept.primary is None else [parse(self.kept.primary)]
+        decides: list[Metric] = [] if self.file.state.primary is None else [parse(self.file.state.primary)]
         metrics = tuple(dict.fromkeys([*shared, *decides]))
         return evaluation_of(run, data, metrics, rule, first.profile, TokenCounts())
 
     def _check_choice(self, last: Sequence[Cell], held_out: Sequence[int]) -> None:
         """Measure what is recommended and the runner-up on the queries that took no part."""
-        result = self.run(self.sweep, self.folder.path, is_finished=True)
+        result = self.load(self.folder.path)
         if not last or not result.finished:
             return
         name = result.recommend().choice if len(result.finished) > 1 else last[0].name
@@ -432,9 +324,8 @@ class _Racing:
             return
         rung = f"held-out-{winner.key}-{others[0].key}"
         self._rung(rung, [winner, others[0]], held_out)
-        self.kept.seconds.pop(rung, None)  # on top of the effort
-        self.kept.held_out = rung
-        self.kept.write()
+        seconds = {name: value for name, value in self.file.state.seconds.items() if name != rung}
+        self.file.update(held_out=rung, seconds=seconds)  # on top of the effort
 
 
 def _stratum(dataset: Dataset, place: int) -> str:

@@ -1,20 +1,20 @@
-"""Ray: batches and cells as tasks on a cluster; work that is lost with a worker is repeated."""
+"""Ray: batches of models as tasks on a cluster; work that is lost with a worker is repeated."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import socket
-import sys
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from raglift.components.devices import AUTO, CPU, checked_device, require_device, resolve_device, resolve_dtype
-from raglift.errors import ConfigurationError, MissingDependency, RunError
+from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -36,18 +36,15 @@ _ANY_NUMBER = 0
 """Of tasks that a worker does before it ends, as Ray says it."""
 _TASKS_PER_WORKER = 3
 """Under way at once: enough that no worker waits, few enough that results are kept soon after they are finished."""
-_SECONDS_BETWEEN_LOOKS = 10.0
-"""After so long without a result, it is looked whether the cluster still has what a task takes."""
 
 
 class RayWorkers:
     """Sends work to a Ray cluster; a context manager that ends what it started.
 
-    Each task takes a processor, and one of a model that computes on a GPU also a GPU. It works in the working folder of
-    the process that asked, if its machine has that folder, so that users' modules are found there. The function and
-    what it carries are sent once, and a worker loads each model once; on nodes with several GPUs each task of a model
-    has a worker of its own. Results come back to the process that asked, which alone keeps them; a task whose worker is
-    lost is done again by another.
+    Each task takes a processor, and a GPU if models compute on one. It works in the working folder of the process that
+    asked, if its machine has that folder, so that folders of models are found there. The function and what it carries
+    are sent once, and a worker loads each model once; on nodes with several GPUs each task has a worker of its own.
+    Results come back to the process that asked, which alone keeps them; a task whose worker is lost is done again.
 
     Args:
         address: of the cluster, as `auto` for this machine's or `ray://host:10001`; None for that of `RAY_ADDRESS`,
@@ -87,35 +84,26 @@ class RayWorkers:
                 "ray://host:10001, or none, to start one on this machine"
             ) from error
 
-    def map(
-        self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
-        lost: Callable[[Exception], Result] | None = None,
-        *,
-        uses_models: bool = True,
-    ) -> Iterator[tuple[Item, Result]]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
         Args:
             function: can be pickled.
             items: can be pickled.
-            lost: makes the result of an item whose worker is lost however often it is tried; None raises.
-            uses_models: whether the function computes with a model: only then a task takes GPUs.
 
         Raises:
-            Exception: what the function raised for an item; what is still under way is given up.
-            RunError: no node has what a task takes, or has it any more.
+            Exception: what the function raised for an item, or that its worker was lost however often it was tried;
+                what is still under way is given up.
         """
-        shares = self._shares(uses_models=uses_models)
-        self._require_workers(shares)
-        taken = {"num_cpus": shares["CPU"], "num_gpus": shares.get("GPU", 0.0)}
-        kept = {"max_calls": _ANY_NUMBER} if self._keep_workers() else {}
-        task: Any = self._ray.remote(**taken, **kept, max_retries=_TRIES_OF_A_LOST_TASK)(_task)
+        # A process keeps to the GPU that it began with, while its next task may be given another one of its node
+        is_kept = all(node["Resources"].get("GPU", 0) <= 1 for node in self._ray.nodes() if node["Alive"])
+        kept = {"max_calls": _ANY_NUMBER} if is_kept else {}
+        gpus = 1 if self._uses_gpus else 0
+        task: Any = self._ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_TRIES_OF_A_LOST_TASK, **kept)(_task)
         # In a list Ray leaves it where it is, and a worker fetches it once
-        sent = [self._ray.put((function, os.getcwd()))]  # noqa: PTH109 — sys.path holds texts
+        sent = [self._ray.put((function, str(Path.cwd())))]
         name = uuid.uuid4().hex
-        most = self._workers(shares) * _TASKS_PER_WORKER
+        most = max(1, int(self._ray.cluster_resources().get("GPU" if gpus else "CPU", 1))) * _TASKS_PER_WORKER
         waiting = iter(items)
         under_way: dict[Any, Item] = {}
         try:
@@ -124,50 +112,21 @@ class RayWorkers:
                     under_way[task.remote(name, sent, item)] = item
                 if not under_way:
                     return
-                ready, _ = self._ray.wait(list(under_way), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
-                if not ready:
-                    self._require_workers(shares)
-                for done in ready:
-                    yield under_way.pop(done), self._result(done, lost)
+                (done,), _ = self._ray.wait(list(under_way), num_returns=1)
+                yield under_way.pop(done), self._result(done)
         finally:
             for left in under_way:
                 self._ray.cancel(left, force=True)
 
-    def _shares(self, *, uses_models: bool = True) -> dict[str, float]:
-        """Return what a task takes."""
-        return {"CPU": 1.0, "GPU": 1.0} if uses_models and self._uses_gpus else {"CPU": 1.0}
-
-    def _workers(self, shares: Mapping[str, float]) -> int:
-        """Return how many tasks the nodes of the cluster can work on at once."""
-        return sum(int(min(node.get(name, 0) / share for name, share in shares.items())) for node in self._nodes())
-
-    def _nodes(self) -> list[Mapping[str, float]]:
-        """Return what each node of the cluster has."""
-        return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-
-    def _keep_workers(self) -> bool:
-        """Whether a worker may do another task after its first.
-
-        By default Ray starts a new process, which loads the model again, for each task that takes a GPU: CUDA keeps to
-        the GPU that a process began with, while its next task may be given another one. A node with one GPU has no
-        other.
-        """
-        return all(node.get("GPU", 0) <= 1 for node in self._nodes())
-
-    def _require_workers(self, shares: Mapping[str, float]) -> None:
-        """Raise where no node has what a task takes: Ray would wait until one comes.
-
-        Raises:
-            RunError: no node has it.
-        """
-        if self._workers(shares) < 1:
-            taken = " and ".join(f"{share:g} {name}" for name, share in shares.items())
-            raise RunError(
-                f"Ray: no node of the cluster has {taken}, which each task takes; expected one: join such a node"
-            )
+    def _result(self, done: Any) -> Any:
+        try:
+            return self._ray.get(done)
+        except self._ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", None)
+            raise cause if isinstance(cause, Exception) else error from None
 
     def placed(self, dtype: Dtype, device: str) -> tuple[str, str]:
-        """Return the number type and the device of models on the workers, and let tasks take GPUs where they need them.
+        """Return the number type and the device of models on the workers, and let tasks take GPUs if they need them.
 
         Args:
             dtype: as the user said.
@@ -175,28 +134,19 @@ class RayWorkers:
 
         Raises:
             ConfigurationError: the workers have no such device, or it does not compute in the number type.
-            RunError: no node has what a task takes.
         """
         if checked_device(device).startswith("cuda:"):
             raise ConfigurationError(
                 f"device: found {device!r} with the engine 'ray', which itself gives each task its GPU; expected 'cuda'"
             )
         has_gpus = bool(self._ray.cluster_resources().get("GPU", 0))
-        self._uses_gpus = device == "cuda" or (device == AUTO and has_gpus)
-        self._require_workers(self._shares())
-        if device == CPU or (device == AUTO and not self._uses_gpus):
+        self._uses_gpus = has_gpus and device in ("cuda", AUTO)
+        if device == "cuda" and not has_gpus:
+            raise ConfigurationError("device: found 'cuda' with a Ray cluster without a GPU; expected a node with one")
+        if not self._uses_gpus and device in (CPU, AUTO):
             return resolve_dtype(dtype, CPU), CPU
         ((_, found),) = self.map(_place, [(dtype, device)])
         return found
-
-    def _result(self, done: Any, lost: Callable[[Exception], Any] | None) -> Any:
-        try:
-            return self._ray.get(done)
-        except self._ray.exceptions.RayError as error:
-            if lost is not None:
-                return lost(error)
-            cause = getattr(error, "cause", None)
-            raise cause if isinstance(cause, Exception) else error from None
 
     def close(self) -> None:
         """End what was started here."""
@@ -229,24 +179,18 @@ def _place(asked: tuple[Dtype, str]) -> tuple[str, str]:
     return resolve_dtype(dtype, device), device
 
 
-_held: dict[str, tuple[Callable[..., Any], str]] = {}
-"""In a worker: what it was last sent, so that models that a function loads are loaded once."""
+_functions: dict[str, Callable[..., Any]] = {}
+"""In a worker: what it was last sent, by a name, so that the models that a function loads are loaded once."""
 
 
 def _task(name: str, sent: Sequence[Any], item: Any) -> Any:
-    if name not in _held:
+    if name not in _functions:
         import ray
 
-        _held.clear()
-        _held[name] = ray.get(sent[0])
-    return _applied(_held[name], item)
-
-
-def _applied(sent: tuple[Callable[[Item], Result], str], item: Item) -> Result:
-    function, folder = sent
-    os.environ["RAGLIFT_PROGRESS"] = "0"  # a bar belongs to the process that asked
-    if os.path.isdir(folder):  # noqa: PTH112 — as it was sent
-        os.chdir(folder)
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-    return function(item)
+        function, folder = ray.get(sent[0])
+        os.environ["RAGLIFT_PROGRESS"] = "0"  # a bar belongs to the process that asked
+        if Path(folder).is_dir():
+            os.chdir(folder)
+        _functions.clear()
+        _functions[name] = function
+    return _functions[name](item)

@@ -31,9 +31,9 @@ def print_plan(plan: Plan, console: Console) -> None:
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
     asked = counted(plan.queries, "query") + (f" and {counted(plan.documents, 'document')}" if plan.documents else "")
-    told = [f"{plan.excluded:,} excluded"] if plan.excluded else []
-    told += [f"{plan.finished:,} finished already"] if plan.finished else []
-    aside = f" ({', '.join(told)})" if told else ""
+    counts = [f"{plan.excluded:,} excluded"] if plan.excluded else []
+    counts += [f"{plan.finished:,} finished already"] if plan.finished else []
+    aside = f" ({', '.join(counts)})" if counts else ""
     yield (
         f"{plan.title}: {counted(len(plan.cells), 'cell')}{aside} over {asked} of {plan.dataset}, "
         f"{plan.candidates:,} candidates"
@@ -68,24 +68,22 @@ def _embedding(entry: EmbeddingPlan) -> str:
         return f"cannot be used: {entry.error}"
     if entry.missing is None or entry.missing_queries is None:
         return f"{entry.texts:,} texts and {entry.queries:,} queries; what the cache has shows when the model is here"
-    told = _to_do(entry.texts, entry.missing, "texts", "to embed")
-    told += "; " + _to_do(entry.queries, entry.missing_queries, "queries", "to embed")
+    text = _to_do(entry.texts, entry.missing, "texts")
+    text += "; " + _to_do(entry.queries, entry.missing_queries, "queries")
     if entry.tokens:
-        told += f"; about {entry.tokens:,} tokens"
-    return told
+        text += f"; about {entry.tokens:,} tokens"
+    return text
 
 
 def _reranking(entry: RerankingPlan) -> str:
     if entry.error is not None:
         return f"cannot be used: {entry.error}"
-    if not entry.is_exact or entry.missing is None:
-        return f"at most {entry.pairs:,} pairs; exactly how many shows when the candidates are known"
-    return _to_do(entry.pairs, entry.missing, "pairs", "to score")
+    return f"at most {entry.pairs:,} pairs"
 
 
-def _to_do(total: int, missing: int, unit: str, verb: str) -> str:
+def _to_do(total: int, missing: int, unit: str) -> str:
     if not missing:
         return f"{total:,} {unit}, all in the cache"
     if missing == total:
-        return f"{total:,} {unit} {verb}"
-    return f"{total:,} {unit}, {total - missing:,} in the cache, {missing:,} {verb}"
+        return f"{total:,} {unit} to embed"
+    return f"{total:,} {unit}, {total - missing:,} in the cache, {missing:,} to embed"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from raglift.analysis.costs import CONTEXT
 from raglift.analysis.notes import retries_note
-from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT
 from raglift.analysis.unjudged import unjudged_in_short
@@ -16,13 +14,8 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
-from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
-from raglift.report.cells import change_cell, mean_cell
+from raglift.rendering.document import Detail, Document, Figure, Section, Table, row_of
 from raglift.report.factors import effect_tiles
-from raglift.report.fairness import beside_of
-from raglift.report.format import confidence_text, p_text, signed
-from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import (
     equals_table,
     next_sentence,
@@ -32,20 +25,12 @@ from raglift.report.recommendation import (
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
 from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.measured import measured_together
-from raglift.report.views.parts import (
-    beside_columns,
-    cost_columns,
-    definition_of,
-    mean_after,
-    named_columns,
-)
-from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
 from raglift.sweep.fairness import sweep_sentences
 from raglift.sweep.race_view import about_race, race_sections, race_warnings
-from raglift.sweep.records import compare_cells
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
+from raglift.sweep.table import cells_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,8 +38,8 @@ if TYPE_CHECKING:
     from raglift.analysis.factors import FactorEffects
     from raglift.analysis.recommendation import Contender, Recommendation
     from raglift.results.comparison import Comparison
-    from raglift.results.evaluation import Evaluation
-    from raglift.sweep.records import CellResult, SweepResultRecord
+    from raglift.sweep.records import CellResult
+    from raglift.sweep.result import SweepResult
 
 
 _MOST_ROWS = 24
@@ -67,9 +52,7 @@ WHY = "Why"
 """The heading of the section with the reasons of the recommendation."""
 
 
-def sweep_view(
-    result: SweepResultRecord, *, baseline: str | None = None, detail: Detail = Detail.REFERENCE
-) -> Document:
+def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Detail = Detail.REFERENCE) -> Document:
     """Return what is shown of a sweep.
 
     Args:
@@ -102,9 +85,9 @@ def sweep_view(
     )
 
 
-def compared_in_detail(result: SweepResultRecord, baseline: str | None) -> Comparison:
+def compared_in_detail(result: SweepResult, baseline: str | None) -> Comparison:
     """Return the comparison of the cells by short names."""
-    return compare_cells(result, short_names(result), baseline=baseline, hold_out=False)
+    return result.compare_as(short_names(result), baseline=baseline)
 
 
 def shown_cells(comparison: Comparison) -> list[str]:
@@ -116,14 +99,14 @@ def shown_cells(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
 
 
-def _recommended_parts(result: SweepResultRecord) -> dict[str, str]:
+def _recommended_parts(result: SweepResult) -> dict[str, str]:
     """Return the parts of the cell that is recommended; nothing where none is."""
     advised = None if result.compared is None else result.recommend()
     name = advised.recommended if advised is not None and advised.is_shown else None
     return next((entry.cell.to_dict() for entry in result.finished if entry.cell.name == name), {})
 
 
-def _about(result: SweepResultRecord) -> tuple[str, ...]:
+def _about(result: SweepResult) -> tuple[str, ...]:
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
     if not measured:
         return ()
@@ -132,14 +115,14 @@ def _about(result: SweepResultRecord) -> tuple[str, ...]:
     return (f"by {mean_title(result.primary)}; match by {rule_of(measured[0])}{f'; {alike}' if alike else ''}{raced}",)
 
 
-def varying_parts(result: SweepResultRecord) -> list[str]:
+def varying_parts(result: SweepResult) -> list[str]:
     """Return the parts in which the measured cells differ; where there is one cell, all that it has."""
     told = [entry.cell.to_dict() for entry in result.finished]
     named = [part for part in PARTS if any(part in parts for parts in told)]
     return [part for part in named if len({parts.get(part) for parts in told}) > 1] or named
 
 
-def alike_text(result: SweepResultRecord) -> str:
+def alike_text(result: SweepResult) -> str:
     """Return what all measured cells have in common."""
     varying, told = varying_parts(result), result.finished[0].cell.to_dict()
     alike = {part: value for part, value in told.items() if part not in varying}
@@ -148,14 +131,14 @@ def alike_text(result: SweepResultRecord) -> str:
     return ", ".join(filter(None, [named, "all without a reranker" if without else ""]))
 
 
-def _measured(result: SweepResultRecord, found: Comparison | None) -> tuple[tuple[str, str], ...]:
+def _measured(result: SweepResult, found: Comparison | None) -> tuple[tuple[str, str], ...]:
     if found is None:
         return ()
     match = str(rule_of(found.evaluation(found.baseline)))
     return (("Swept over", _swept(result)), *measured_together(found, match=match))
 
 
-def _swept(result: SweepResultRecord) -> str:
+def _swept(result: SweepResult) -> str:
     """Return the parts in which cells differ, with their values, and what they have in common."""
     told = [entry.cell.to_dict() for entry in result.results]
     parts = []
@@ -166,153 +149,10 @@ def _swept(result: SweepResultRecord) -> str:
     return "; ".join(filter(None, [*parts, alike_text(result)]))
 
 
-# Every cell, best first.
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A measured cell, and what the recommendation says of it."""
-
-    entry: CellResult
-    evaluation: Evaluation
-    name: str
-    contender: Contender | None
-    """None where it cannot be compared."""
-    verdict: str
-    """`recommended`, `as good`, `may be best`, `worse`, or empty."""
-
-
-def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Table:
-    """Return a row for each measured cell, best first: its mean, the difference to the best, and what it costs."""
-    called = short_names(result)
-    rows = [
-        _row(entry, entry.evaluation, called[entry.cell.name], advised)
-        for entry in result.ranked
-        if entry.evaluation is not None
-    ]
-    costs = _cost_columns(result, rows)
-    columns = [*_means(result, rows, advised), *costs]
-    context = Metric(CONTEXT, _depth_of_costs(result).depth)  # has a column among the costs
-    shown = {result.primary, context, *beside_of(result.fairness)}
-    named = dict.fromkeys(metric for row in rows for metric in row.evaluation.named_metrics(result.primary))
-    columns += named_columns([metric for metric in named if metric not in shown], _named_mean)
-    columns += beside_columns(
-        result.fairness,
-        lambda one: one != result.primary and all(one in row.evaluation.scores.metrics for row in rows),
-        lambda row, one: mean_after(row.evaluation, one),
-        lambda row: row.entry.cell.name,
-        costs,
-    )
-    percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
-    return table_from(columns, rows, "Every measured cell, the best first", sortable=True, confidence=percent)
-
-
-def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommendation | None) -> _Row:
-    if advised is None:
-        return _Row(entry, evaluation, name, None, "")
-    known = {one.system: one for one in (*advised.equals, *advised.beaten)}
-    one = known.get(entry.cell.name)
-    verdict = "" if one is None else "may be best" if one.may_be_best else "worse"
-    if one is not None and one.is_shown:
-        verdict = "recommended" if one.system == advised.recommended else "as good"
-    return _Row(entry, evaluation, name, one, verdict)
-
-
-def _means(result: SweepResultRecord, rows: Sequence[_Row], advised: Recommendation | None) -> Iterator[Column[_Row]]:
-    """Yield the name, the mean, the difference to the best and what it is worth, and what the reranker adds."""
-    metric = result.primary
-    yield Column("cell", _name, words=True)
-    yield Column(mean_title(metric), partial(_mean, metric), definition=definition_of(metric))
-    if advised is not None:
-        yield Column(
-            "to the best",
-            partial(_to_the_best, best=advised.best),
-            definition="Query by query, this cell minus the one with the highest mean; intervals are not adjusted",
-        )
-        yield Column(
-            "p (corrected)",
-            lambda row: (
-                "" if row.contender is None or row.contender.system == advised.best else p_text(row.contender.p)
-            ),
-            value=lambda row: None if row.contender is None else row.contender.p,
-            definition="Of being the best of all cells",
-        )
-        yield Column(
-            "verdict",
-            _verdict,
-            words=True,
-            definition=f"recommended, as good: shown within {advised.margin:g} of every other cell; may be best: no "
-            "other is significantly better; worse: another is",
-        )
-    if any(len(row.evaluation.scores.stages) > 1 for row in rows):
-        yield Column(
-            "reranker",
-            partial(_lift, metric),
-            definition="What the reranker adds to the mean of the candidates in their own order",
-            optional=True,
-        )
-    if len({row.evaluation.scores.n(row.evaluation.after, metric) for row in rows}) > 1:
-        yield Column("queries", lambda row: f"{row.evaluation.scores.n(row.evaluation.after, metric):,}")
-
-
-def _name(row: _Row) -> str:
-    return " ".join(filter(None, [row.name, row.entry.truncation.mark]))
-
-
-def _mean(metric: Metric, row: _Row) -> Cell:
-    evaluation = row.evaluation
-    interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
-    marks = marks_of(evaluation, evaluation.after, metric)
-    return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
-
-
-def _named_mean(row: _Row, metric: Metric) -> Cell:
-    known = metric in row.evaluation.scores.metrics
-    return replace(_mean(metric, row), interval="") if known else Cell("–", "muted")
-
-
-def _to_the_best(row: _Row, best: str | None) -> Cell:
-    one = row.contender
-    if one is None:
-        return Cell("–", "muted")
-    if one.system == best or one.difference is None:
-        return Cell("best", "muted", value=0.0)
-    return change_cell(one.difference, emphasis="" if one.may_be_best else "worse")
-
-
-def _verdict(row: _Row) -> Cell:
-    emphasis = {"recommended": "better", "worse": "worse"}.get(row.verdict, "muted")
-    return Cell(row.verdict, emphasis if row.verdict else "")
-
-
-def _lift(metric: Metric, row: _Row) -> Cell:
-    """Return what the reranker adds; it is not tested, so it has no colour."""
-    if len(row.evaluation.scores.stages) == 1:
-        return Cell("")
-    lift = row.evaluation.mean_lift(metric)
-    return Cell("–") if lift is None else Cell(signed(lift), value=lift)
-
-
-def _cost_columns(result: SweepResultRecord, rows: Sequence[_Row]) -> list[Column[_Row]]:
-    """Return the columns of costs that are known of some cell."""
-    return cost_columns(
-        rows,
-        _depth_of_costs(result),
-        lambda row, metric: mean_after(row.evaluation, metric),
-        lambda row: row.evaluation,
-    )
-
-
-def _depth_of_costs(result: SweepResultRecord) -> Metric:
-    """Return the metric at whose depth the size of the prompt is shown."""
-    fair = result.fairness
-    return result.primary if fair is None or fair.in_hits is None else fair.in_hits
-
-
 # Warnings and notes.
 
 
-def _unmeasured(result: SweepResultRecord) -> Iterator[str]:
+def _unmeasured(result: SweepResult) -> Iterator[str]:
     """Yield which models changed meanwhile, what failed and why, and what is not measured yet."""
     for name, identities in result.mixed_models.items():
         yield (
@@ -325,7 +165,7 @@ def _unmeasured(result: SweepResultRecord) -> Iterator[str]:
         yield f"{counted(waiting, 'cell')} not measured yet: continue with --resume"
 
 
-def _warnings(result: SweepResultRecord, compared: Comparison | None) -> Iterator[str]:
+def _warnings(result: SweepResult, compared: Comparison | None) -> Iterator[str]:
     for entry in result.finished:
         if entry.evaluation is None:
             continue
@@ -343,7 +183,7 @@ def _warnings(result: SweepResultRecord, compared: Comparison | None) -> Iterato
         yield f"{_several(names)}: {note}"
 
 
-def _new_hits(result: SweepResultRecord) -> dict[str, list[str]]:
+def _new_hits(result: SweepResult) -> dict[str, list[str]]:
     """Return which cells have hits that were not candidates of their rerankers, by what is said of them."""
     cells: dict[str, list[str]] = {}
     for entry in result.finished:
@@ -352,7 +192,7 @@ def _new_hits(result: SweepResultRecord) -> dict[str, list[str]]:
     return cells
 
 
-def _notes(result: SweepResultRecord, table: Table, advised: Recommendation | None) -> Iterator[str]:
+def _notes(result: SweepResult, table: Table, advised: Recommendation | None) -> Iterator[str]:
     """Yield why cells are compared as they are, what marks mean, and what was billed."""
     if advised is not None and any(_is_below(one) for one in advised.equals):
         yield (
@@ -414,7 +254,7 @@ def _by_reason(failed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _sections(
-    result: SweepResultRecord,
+    result: SweepResult,
     advised: Recommendation | None,
     effects: FactorEffects | None,
     table: Table,
@@ -447,7 +287,7 @@ def _sections(
     yield from failed_sections(result)
 
 
-def _map_sections(result: SweepResultRecord) -> list[Section]:
+def _map_sections(result: SweepResult) -> list[Section]:
     """Return the heat map over the chunkers and models, else the first two parts in which cells differ, if two do."""
     told = [entry.cell.to_dict() for entry in result.finished]
     varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
@@ -464,7 +304,7 @@ def _map_sections(result: SweepResultRecord) -> list[Section]:
     return [Section("Heat map", figures=(figure,), detail=Detail.DETAILS)]
 
 
-def failed_sections(result: SweepResultRecord) -> list[Section]:
+def failed_sections(result: SweepResult) -> list[Section]:
     """Return the cells that failed, by reason; nothing if none did."""
     rows = []
     for reason, names in _by_reason((entry.cell.name, str(entry.error)) for entry in result.failed).items():

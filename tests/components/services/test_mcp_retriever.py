@@ -172,6 +172,6 @@ def test_a_sweep_measures_a_server_by_reference(raw: Callable[..., str], tmp_pat
     sweep = rl.Sweep(dataset=str(tmp_path / "labels.jsonl"), systems=systems, ks=[1], metrics=["recall"])
     result = sweep.run(tmp_path / "sweep", progress=False)
     assert result.finished[0].evaluation.scores.mean("retrieve", "recall@1") == 1.0
-    changed = dict(sweep.mappings)
+    before = sweep.hash
     (tmp_path / "notes.yaml").write_text('arguments: {query: "{query}", k: 1}\n')
-    assert sweep.mappings != changed
+    assert sweep.hash != before

@@ -4,14 +4,13 @@ import copy
 import inspect
 import json
 import math
-import threading
 
 import numpy as np
 import pytest
 
 from raglift.auditing.dataset_audit import audit
 from raglift.components.bm25 import BM25Retriever
-from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
+from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, HitRate, Precision, Recall
@@ -143,27 +142,6 @@ def test_a_query_that_fails_at_the_reranker_keeps_its_first_stage():
     assert "keeper: rerank: RuntimeError: out of memory" in notes(evaluation)
 
 
-def test_raise_stops_at_the_first_failure():
-    with pytest.raises(QueryFailed, match="no index"):
-        measure(FakeRetriever(RESULTS | {"Who kept the light?": RuntimeError("no index")}), on_error="raise")
-
-
-def test_a_hanging_query_counts_0():
-    event = threading.Event()
-
-    class Hangs(FakeRetriever):
-        def retrieve_one(self, query, k):
-            if "ferry" in query:
-                event.wait()
-            return super().retrieve_one(query, k)
-
-    evaluation = measure(Hangs(RESULTS), timeout=0.1)
-    event.set()
-    assert "ferry: retrieve: no answer within" in notes(evaluation)
-    assert evaluation.scores.n("retrieve", RR @ 3) == 3
-    assert evaluation.run.spec["timeout"] == 0.1
-
-
 def test_what_comes_back_empty_counts_0_and_is_noted():
     evaluation = measure(FakeRetriever({**RESULTS, "Who kept the light?": []}), lambda query, texts: [])
     assert evaluation.scores.mean("retrieve", RR @ 3) == pytest.approx(0.5 / 3)
@@ -265,10 +243,6 @@ def test_a_stage_after_one_that_cuts_is_cut_too():
             return Ranking.of([*((hit.chunk, None) for hit in ranking), (Chunk("a neighbour of them"), None)])
 
     assert measure(reranker=[FakeReranker(SCORES, top_n=2), Adds()]).truncated == {"rerank": 2}
-
-
-def test_a_reranker_that_loses_nothing_is_not_marked():
-    assert measure(reranker=FakeReranker(SCORES, top_n=4)).truncated == {}
 
 
 def test_a_filter_by_content_is_not_marked_and_has_lift():
@@ -465,13 +439,6 @@ def test_false_offsets_are_noted():
     assert "1 distinct chunk came with offsets at which their document has another text" in notes(evaluation)
 
 
-def test_seconds_are_kept_per_query_and_stage():
-    evaluation = measure(reranker=FakeReranker(SCORES))
-    for trace in evaluation.run.traces:
-        assert all(stage.seconds >= 0 for stage in trace.stages)
-    assert [stage.batched for stage in evaluation.run.stages] == [False, True]
-
-
 def test_a_number_of_hits_that_a_system_does_not_take_is_noted():
     def fixed(query):
         return ["one", "two"]
@@ -540,13 +507,6 @@ def test_a_system_that_cannot_be_used_is_refused():
         measure(lambda query: "one text")
 
 
-def test_a_label_text_that_occurs_in_no_document_is_pointed_out():
-    document = Document("garden.md", "Water the tomatoes every second day. Feed them once a week.")
-    data = Dataset.from_dict({"how often?": ["Water the tomatos every second day."]}, documents=[document])
-    evaluation = evaluate(lambda query: [document.text], data, ks=(1,))
-    assert any("1 label text occurs in none of the documents; the first, of query q1" in n for n in evaluation.notes)
-
-
 def test_label_texts_are_looked_for_in_every_document():
     documents = [Document("a", "The lamp is lit at dusk."), Document("b", "The horn  is blown in\nfog.")]
     relevant = {
@@ -602,62 +562,8 @@ def test_other_labels_are_not_called_answers(labels, said):
     assert [said in note for note in notes if "in any document" in note] == ([True] if said else [])
 
 
-def test_nothing_is_said_of_label_texts_that_all_occur():
-    documents = [Document("a", "The lamp is lit at dusk."), Document("b", "The horn is blown in fog.")]
-    data = Dataset.from_dict({"when?": ["lit at dusk", "blown in fog"]}, documents=documents)
-    assert not any("occur in none" in note for note in evaluate(lambda query: ["nothing"], data, ks=(1,)).notes)
-
-
-def test_one_query_that_the_model_cannot_score_does_not_stop_the_others():
-    from raglift.base.cache import Cache
-    from raglift.components.rerankers import PairReranker
-
-    class Picky(PairReranker):
-        identity = "picky"
-
-        def plan(self, pairs):
-            return [list(pairs)]
-
-        def score(self, batch):
-            return [float("nan") if query == "bad" else float(len(text)) for query, text in batch]
-
-    data = Dataset.from_dict({"good": ["the text that answers it"], "bad": ["the text that answers it"]})
-    evaluation = evaluate(
-        lambda query: ["short", "the text that answers it"], data, reranker=Picky(cache=Cache(None)), ks=(1,)
-    )
-    good, bad = evaluation.run.traces
-    assert good.error is None
-    assert bad.error is not None
-    assert "gave nan" in bad.error
-    assert evaluation.scores.mean("rerank", evaluation.scores.metrics[0]) == 0.5
-
-
-def test_printing_records_in_a_notebook_stays_short():
-    data = Dataset.from_dict({"q": ["x" * 5000]}, documents=[Document("d", "y" * 50_000)])
-    evaluation = evaluate(lambda query: ["x" * 5000], data, ks=(1,))
-    assert max(len(repr(record)) for record in (data, data.documents[0], evaluation)) < 200
-
-
 def test_a_timeout_that_cannot_apply_is_said():
     data = Dataset.from_dict({"q": ["the text that answers it"]})
     reranker = FakeReranker({})  # takes all queries at once
     evaluation = evaluate(lambda query: ["the text"], data, reranker=reranker, ks=(1,), timeout=5)
     assert "rerank: takes all queries at once, so the timeout of one query does not apply" in evaluation.notes
-
-
-def test_a_batch_that_fails_for_a_passing_reason_is_tried_again_also_when_failures_stop():
-
-    class Shaky:
-        calls = 0
-
-        def retrieve(self, queries, k):
-            self.calls += 1
-            if self.calls == 1:
-                raise ConnectionError("lost")
-            return [Ranking.of([(Chunk("the text that answers it"), 1.0)]) for _ in queries]
-
-    data = Dataset.from_dict({"q": ["the text that answers it"]})
-    shaky = Shaky()
-    evaluation = evaluate(shaky, data, ks=(1,), on_error="raise", retries=1)
-    assert shaky.calls == 2
-    assert evaluation.scores.values.min() == 1.0

@@ -91,13 +91,6 @@ def test_the_depth_is_what_was_asked():
     assert texts(traces[0], 0) == ["a", "b"]
 
 
-def test_no_queries_are_no_traces():
-    stages = [RetrieveStage(Batch(), "batch"), RerankStage(FakeReranker({}), "fake")]
-    for policy in (Policy(), Policy(concurrency=3, timeout=1)):
-        assert run(stages, queries=(), policy=policy) == ()
-        assert run([RetrieveStage(Both(), "both")], queries=(), policy=policy) == ()
-
-
 def test_a_failed_query_keeps_the_stages_before_and_is_asked_no_more():
     class Reranker:
         def __init__(self):
@@ -134,18 +127,6 @@ def test_a_batch_that_fails_is_asked_one_by_one():
         None,
     ]
     assert texts(traces[3], 0) == ["a", "b", "c"]
-
-
-def test_a_batch_reranker_that_fails_is_asked_one_by_one():
-    class Reranker(FakeReranker):
-        def rerank(self, queries, rankings):
-            if "question 4" in queries:
-                raise RuntimeError("out of memory")
-            return super().rerank(queries, rankings)
-
-    traces = run([RetrieveStage(FakeRetriever(RESULTS), "fake"), RerankStage(Reranker(REVERSED), "fake")])
-    assert [len(trace.stages) for trace in traces] == [2, 2, 2, 1]
-    assert texts(traces[0], 1) == ["c", "b", "a"]
 
 
 def test_what_takes_all_at_once_is_never_asked_from_two_threads():
@@ -241,24 +222,6 @@ def test_async_is_used_where_it_helps():
     assert [texts(trace, 0) for trace in run([RetrieveStage(AsyncOnly(), "async")])] == [["a", "b", "c"]] * 4
 
 
-def test_inside_a_running_loop_as_in_a_notebook():
-    async def cell():
-        return run([RetrieveStage(AsyncOnly(), "async")], policy=Policy(concurrency=2))
-
-    assert all(trace.error is None for trace in asyncio.run(cell()))
-
-
-def test_concurrency_changes_no_trace():
-    class Slow(FakeRetriever):
-        def retrieve_one(self, query, k):
-            time.sleep(0.01 if query == "question 1" else 0)
-            return super().retrieve_one(query, k)
-
-    one_by_one = run([RetrieveStage(Slow(RESULTS), "slow")])
-    at_once = run([RetrieveStage(Slow(RESULTS), "slow")], policy=Policy(concurrency=4))
-    assert [trace.stages[0].ranking for trace in at_once] == [trace.stages[0].ranking for trace in one_by_one]
-
-
 def test_a_query_that_times_out_is_a_failed_query():
     event = threading.Event()
 
@@ -284,20 +247,6 @@ def test_raise_names_the_stage_the_query_and_the_reason(concurrency):
     assert caught.value.__cause__ is reason
 
 
-def test_raise_from_async_calls_and_from_a_batch():
-    class Fails:
-        async def aretrieve_one(self, query, k):
-            raise RuntimeError("no index")
-
-    with pytest.raises(QueryFailed, match="failed on 'question 1': RuntimeError: no index") as caught:
-        run([RetrieveStage(Fails(), "async")], policy=Policy(on_error="raise"))
-    assert isinstance(caught.value.__cause__, RuntimeError)
-    retriever = Batch(refused=["question 2"])
-    with pytest.raises(QueryFailed, match="RuntimeError: one of them is cursed"):
-        run([RetrieveStage(retriever, "batch")], policy=Policy(on_error="raise"))
-    assert len(retriever.asked) == 1
-
-
 def test_raise_on_a_timeout_is_a_timeout():
     event = threading.Event()
 
@@ -308,18 +257,6 @@ def test_raise_on_a_timeout_is_a_timeout():
     with pytest.raises(QueryTimeout, match="'question 1': no answer within"):
         run([RetrieveStage(Hangs(), "hangs")], policy=Policy(timeout=0.05, on_error="raise"))
     event.set()
-
-
-def test_raise_keeps_the_cause_of_raglifts_own_errors():
-    cause = OSError("disk")
-
-    class Misused:
-        def retrieve_one(self, query, k):
-            raise ConfigurationError("wrong folder") from cause
-
-    with pytest.raises(ConfigurationError, match="wrong folder") as caught:
-        run([RetrieveStage(Misused(), "misused")], policy=Policy(on_error="raise"))
-    assert caught.value.__cause__ is cause
 
 
 @pytest.mark.parametrize("policy", [Policy(), Policy(concurrency=2), Policy(timeout=5)], ids=repr)

@@ -19,26 +19,8 @@ from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import code_of
 from raglift.running.settings import MeasuringSettings
 from raglift.stats.margins import MARGIN
+from raglift.sweep.specification import models
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
-from raglift.sweep.specification.models import (
-    CELLS,
-    CHUNKERS,
-    DATASET,
-    DEPTHS,
-    DEVICE,
-    EFFORT,
-    EMBEDDINGS,
-    ENCODING,
-    EXCLUSIONS,
-    METRIC,
-    METRICS,
-    PATH,
-    PATTERNS,
-    RERANKERS,
-    RETRIEVERS,
-    SYSTEMS,
-    TEXT,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,33 +52,33 @@ class Sweep(MeasuringSettings):
         SweepError: something that raglift cannot use; every fault is listed.
     """
 
-    dataset: Annotated[str | Dataset, DATASET]
+    dataset: Annotated[str | Dataset, models.DATASET]
     """Labelled queries: the name of a corpus, a path, or a Dataset."""
-    documents: Annotated[str | None, PATH] = None
+    documents: Annotated[str | None, models.PATH] = None
     """The documents, where the dataset does not bring them: a path."""
-    include_files: Annotated[str | Sequence[str], PATTERNS] = ()
+    include_files: Annotated[str | Sequence[str], models.PATTERNS] = ()
     """What is also read of a folder of documents, as text: patterns of names (`*.qmd`) or of the ends of paths."""
-    encoding: Annotated[str | None, ENCODING] = None
+    encoding: Annotated[str | None, models.ENCODING] = None
     """Of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
-    chunkers: Annotated[Sequence[Any] | None, CHUNKERS] = None
+    chunkers: Annotated[Sequence[Any] | None, models.CHUNKERS] = None
     """Ways to split documents: `recursive:1000/100`, `token:250/125`, or `module:factory` for any splitter; by default
     `recursive:1000/100`."""
-    embeddings: Annotated[Sequence[str] | None, EMBEDDINGS] = None
+    embeddings: Annotated[Sequence[str] | None, models.EMBEDDINGS] = None
     """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
-    retrievers: Annotated[Sequence[Any] | None, RETRIEVERS] = None
+    retrievers: Annotated[Sequence[Any] | None, models.RETRIEVERS] = None
     """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
-    rerankers: Annotated[Sequence[str | None] | None, RERANKERS] = None
+    rerankers: Annotated[Sequence[str | None] | None, models.RERANKERS] = None
     """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
-    exclude: Annotated[Sequence[Any], EXCLUSIONS] = ()
+    exclude: Annotated[Sequence[Any], models.EXCLUSIONS] = ()
     """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever` or `reranker` to a value
     or to a list of values; one that names several parts leaves out the cells that match in all of them."""
-    include: Annotated[Sequence[Any], CELLS] = ()
+    include: Annotated[Sequence[Any], models.CELLS] = ()
     """Cells besides the grid: mappings from the same parts to one value each. Where this or `systems` is given, and no
     chunker, embedding or retriever, there is no grid."""
-    systems: Annotated[Any, SYSTEMS] = ()
+    systems: Annotated[Any, models.SYSTEMS] = ()
     """Systems of the user's: `module:factory` or an address, or a mapping from a name to one or to an object, or
     `SystemSpec`s."""
-    effort: Annotated[str | None, EFFORT] = None
+    effort: Annotated[str | None, models.EFFORT] = None
     """How much may be done, if not all: `40%` of the questions that all cells would be asked, or `30 minutes`. Then
     the cells race: all are asked a few queries, and the better ones more."""
     candidates: Annotated[int, Bounds(least=1, unit="hits")] = 50
@@ -104,11 +86,11 @@ class Sweep(MeasuringSettings):
     budget: Annotated[int | None, Bounds(least=1, unit="tokens")] = DEFAULT_BUDGET
     """How many tokens of hits a prompt has: without a reranker, every query is asked for as many hits as fill it. They
     change no metric at a number of hits. None leaves prompts at `candidates` hits."""
-    ks: Annotated[Sequence[int | str], DEPTHS] = (1, 5, 10)
+    ks: Annotated[Sequence[int | str], models.DEPTHS] = (1, 5, 10)
     """The depths at which metrics are taken."""
-    metrics: Annotated[Sequence[Any], METRICS] = DEFAULT_METRICS
+    metrics: Annotated[Sequence[Any], models.METRICS] = DEFAULT_METRICS
     """Measures to take, at each of `ks` where they name no depth of their own."""
-    primary: Annotated[str | None, METRIC] = None
+    primary: Annotated[str | None, models.METRIC] = None
     """The metric by which cells are compared; None for NDCG@10 or, where that is not taken, NDCG at the deepest depth
     that is, else the first measure of quality at its deepest. Unless it is named, recall up to 2,000 tokens ranks them
     where chunks differ: see `raglift.compare`."""
@@ -116,9 +98,9 @@ class Sweep(MeasuringSettings):
     """What counts as a match; with coverage, chunk sizes are compared fairly."""
     match_threshold: Annotated[float | None, Bounds()] = None
     """The part to be covered, or how alike texts must be; None for the match's own."""
-    device: Annotated[str, DEVICE] = "auto"
+    device: Annotated[str, models.DEVICE] = "auto"
     """Where they compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
-    doc_key: Annotated[str | None, TEXT] = None
+    doc_key: Annotated[str | None, models.TEXT] = None
     """The metadata key of the hits of the user's systems that holds document ids."""
     latency: Annotated[int, Bounds(least=0, unit="queries")] = 0
     """How many queries each cell's stages are timed on, in a pass of their own; 0 for none."""
@@ -126,7 +108,7 @@ class Sweep(MeasuringSettings):
     """How far below another mean a cell may truly be that counts as equally good, for the recommendation."""
     seed: Annotated[int, Bounds(least=0)] = 0
     """Of everything that is drawn at random."""
-    name: Annotated[str | None, TEXT] = None
+    name: Annotated[str | None, models.TEXT] = None
     """A title; by default the dataset's."""
 
     def __post_init__(self) -> None:
@@ -231,34 +213,17 @@ class Sweep(MeasuringSettings):
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
     @property
-    def mappings(self) -> dict[str, str]:
-        """For each system with a mapping, by its name, what tells whether the content of that file has changed."""
-        return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
-
-    @property
-    def uses_bm25(self) -> bool:
-        """Whether raglift's BM25 takes part in a cell."""
-        return any(cell.retriever is not None and cell.retriever.kind != "dense" for cell in self.cells())
-
-    @property
-    def own_metrics(self) -> dict[str, str]:
-        """For each metric of the user's, by its name, what tells whether the code that computes it has changed."""
-        taken = [parse(metric) for metric in (*self.metrics, *([] if self.primary is None else [self.primary]))]
-        return {metric.name: code for metric in taken if (code := code_of(metric)) is not None}
-
-    @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
-        left_out = {*_HOW_CALLED, *_HOW_COMPARED, _EFFORT}
-        measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
-        if self.effort is not None:
-            measured["races"] = True
-        if mappings := self.mappings:
-            measured["mappings"] = mappings
-        if self.uses_bm25:
-            measured["bm25"] = BM25_VERSION
-        if own_metrics := self.own_metrics:
-            measured["own_metrics"] = own_metrics
+        left_out = (*_HOW_CALLED, *_HOW_COMPARED, _EFFORT)
+        taken = [parse(metric) for metric in (*self.metrics, *([] if self.primary is None else [self.primary]))]
+        measured = {
+            **{name: value for name, value in self.to_dict().items() if name not in left_out},
+            "races": self.effort is not None,
+            "bm25": BM25_VERSION,
+            "mappings": {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None},
+            "own_metrics": {metric.name: code for metric in taken if (code := code_of(metric)) is not None},
+        }
         text = json.dumps(measured, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 

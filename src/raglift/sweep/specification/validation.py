@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError, create_model
 
+from raglift.analysis.paired_statistics import is_quality, primary_of
 from raglift.base.settings import hints_of
-from raglift.base.validation import faults_of, path_text
-from raglift.errors import Fault, SweepError
+from raglift.base.validation import faults_of, nearest, path_text, quoted
+from raglift.components.models import EMBEDDED_MODEL
+from raglift.components.retrievers import RetrieverSpec
+from raglift.errors import ConfigurationError, Fault, SweepError
+from raglift.matching.rule import MatchRule
+from raglift.metrics.computing import choose_metrics
+from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
-from raglift.sweep.specification.models import note_disagreements
+from raglift.sweep.specification.cells import NO_RERANKER, Exclusion, grid
+from raglift.sweep.specification.models import DEFAULT_CHUNKER
 from raglift.sweep.specification.ranges import expanded
 from raglift.sweep.specification.values import Model, as_list
 
@@ -21,9 +29,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.base.validation import Keys
-    from raglift.sweep.specification.models import Note
 
 
+Note: TypeAlias = Callable[["Keys", str, str], None]
+"""Notes that something else was found at a location than was expected."""
 Locate = Callable[["Keys"], str]
 """Says where a value is."""
 
@@ -68,7 +77,7 @@ def checked(
     Raises:
         SweepError: something that raglift cannot use; every fault is listed.
     """
-    faults: list[tuple[list[int], Fault]] = []
+    faults: list[Fault] = []
     origins: dict[str, list[int]] = {}
 
     def note(keys: Keys, found: str, expected: str) -> None:
@@ -77,8 +86,8 @@ def checked(
         at = _within(given, keys)
         where = path_text(at) if locate is None else locate(at)
         fault = Fault(where, found, expected)
-        if all(fault != known for _, known in faults):
-            faults.append((_position(given, at), fault))
+        if fault not in faults:
+            faults.append(fault)
 
     without_ranges = dict(given)
     for part in _RANGED:
@@ -90,7 +99,7 @@ def checked(
         values, faulty = _fields(_form_of(model), without_ranges, defaults, folder, note)
         note_disagreements(values, faulty, note)
     if faults:
-        raise SweepError(source, [fault for _, fault in sorted(faults, key=lambda each: each[0])])
+        raise SweepError(source, faults)
     return values
 
 
@@ -127,15 +136,131 @@ def _within(given: Any, keys: Keys) -> Keys:
     return tuple(kept)
 
 
-def _position(given: Any, keys: Keys) -> list[int]:
-    """Return what sorts paths in the order in which their values were written; what was left out goes last."""
-    position = []
-    for key in keys:
-        if isinstance(key, int):
-            position.append(key)
-            given = given[key]
-        else:
-            names = list(given)
-            position.append(names.index(key) if key in names else len(names))
-            given = given.get(key)
-    return position
+# How the fields fit together; each fault is reported where the user would fix it.
+
+
+_GRID: dict[str, tuple[Any, ...]] = {
+    "chunkers": (DEFAULT_CHUNKER,),
+    "embeddings": (EMBEDDED_MODEL,),
+    "retrievers": (RetrieverSpec(),),
+}
+"""The parts of the grid, and what they are unless said otherwise."""
+_CELLS = {*_GRID, "rerankers", "exclude", "include", "systems"}
+
+
+def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+    """Fill in the parts of the grid that were not named, and note what does not go together.
+
+    Args:
+        values: every field, each right by itself.
+        faulty: the fields that were not, for which `values` holds something else.
+        note: where faults go.
+    """
+    if not faulty & _CELLS:
+        if _fill_grid(values, note):
+            _note_exclusions(values, note)
+        _note_names(values, note)
+    if not faulty & {"ks", "metrics", "candidates"}:
+        _note_depths(values, note)
+    if not faulty & {"ks", "metrics"}:
+        _settle_primary(values, faulty, note)
+    if not faulty & {"match", "match_threshold", "profile"}:
+        _note_threshold(values, note)
+    if isinstance(values["dataset"], Dataset) and "dataset" not in faulty:
+        for name in ("documents", "include_files", "encoding"):
+            if name not in faulty and values[name]:
+                given = values[name] if isinstance(values[name], str) else ", ".join(values[name])
+                note((name,), quoted(given), "none: a Dataset brings its own documents")
+
+
+def _fill_grid(values: dict[str, Any], note: Note) -> bool:
+    """Put in the defaults of the grid; return whether it has all that it needs, or is not wanted."""
+    values["rerankers"] = values["rerankers"] or (NO_RERANKER,)
+    if (values["include"] or values["systems"]) and not any(values[name] for name in _GRID):
+        values |= dict.fromkeys(_GRID, ())
+        return True
+    for name, default in _GRID.items():
+        if values[name] is None:
+            values[name] = default
+        elif not values[name]:
+            note((name,), "an empty list", "at least one")
+    return all(values[name] for name in _GRID)
+
+
+def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
+    """Note exclusions that name what the grid does not have, or that leave out nothing, or everything."""
+    lists = (values["chunkers"], values["embeddings"], values["retrievers"], values["rerankers"])
+    cells = grid(*lists) if all(lists[::2]) else []
+    if values["exclude"] and not any(values[name] for name in _GRID):
+        note(("exclude",), "exclusions without a grid", "chunkers, embeddings or retrievers to make one, or none")
+        return
+    known = dict(zip((field.name for field in fields(Exclusion)), lists, strict=True))
+    for place, exclusion in enumerate(values["exclude"]):
+        keys = ("exclude", place)
+        if not _note_unknown(exclusion, known, keys, note) and not any(exclusion.matches(cell) for cell in cells):
+            note(keys, "an exclusion that leaves out no cell", "no embedding with bm25, which uses none")
+    left = [cell for cell in cells if not any(exclusion.matches(cell) for exclusion in values["exclude"])]
+    if values["exclude"] and cells and not left and not (values["include"] or values["systems"]):
+        note(("exclude",), "exclusions that leave out every cell", "at least one cell that is left")
+
+
+def _note_unknown(exclusion: Exclusion, known: Mapping[str, Sequence[Any]], keys: Keys, note: Note) -> bool:
+    """Note each value that is not among the grid's; return whether there is one."""
+    found = False
+    for part, grid_values in known.items():
+        for place, value in enumerate(getattr(exclusion, part) or ()):
+            if value not in grid_values:
+                found = True
+                note((*keys, part, place), quoted(value), nearest(str(value), [str(each) for each in grid_values]))
+    return found
+
+
+def _note_names(values: Mapping[str, Any], note: Note) -> None:
+    """Note systems that share a name."""
+    count = Counter(system.name for system in values["systems"])
+    for place, system in enumerate(values["systems"]):
+        if count[system.name] > 1:
+            note(("systems", place), f"the name {quoted(system.name)} {count[system.name]} times", "a name of its own")
+
+
+def _note_depths(values: Mapping[str, Any], note: Note) -> None:
+    """Note depths that exceed the candidates."""
+    candidates = values["candidates"]
+    expected = f"at most {candidates}, the number of candidates; or more candidates"
+    for place, k in enumerate(values["ks"]):
+        if isinstance(k, int) and k > candidates:
+            note(("ks", place), str(k), expected)
+    for place, asked in enumerate(values["metrics"]):
+        k = parse(asked).k
+        if isinstance(k, int) and k > candidates:
+            note(("metrics", place), quoted(asked), f"a depth of {expected}")
+
+
+def _settle_primary(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+    """Fill in the primary metric that was not named; note one that is not taken, or measures not for these depths."""
+    try:
+        taken = choose_metrics(values["metrics"], values["ks"])
+    except ConfigurationError as error:
+        found, _, expected = str(error).removeprefix("metric: found ").partition("; expected ")
+        note(("metrics",), found, expected)
+        return
+    better = [str(metric) for metric in taken if is_quality(metric)]
+    if not better:
+        note(("metrics",), f"no measure of quality among {', '.join(map(str, taken))}", "one of which more is better")
+    elif values["primary"] is None:
+        values["primary"] = str(primary_of(None, taken))
+    elif "primary" not in faulty and values["primary"] not in better:
+        note(
+            ("primary",),
+            quoted(values["primary"]),
+            f"a metric that is taken and of which more is better, {nearest(values['primary'], better)}",
+        )
+
+
+def _note_threshold(values: Mapping[str, Any], note: Note) -> None:
+    """Note a threshold that the match does not have."""
+    try:
+        MatchRule.for_profile(values["profile"], values["match"], threshold=values["match_threshold"])
+    except ConfigurationError as error:
+        found, _, expected = str(error).removeprefix("match threshold: found ").partition("; expected ")
+        note(("match_threshold",), found, expected)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, PydanticCustomError
 
 
+Result = TypeVar("Result")
+
 # Single values of a sweep: parsed from the user's input, or refused with what was expected.
 
 
@@ -73,6 +76,14 @@ def as_fault(error: ConfigurationError, value: object) -> PydanticCustomError:
     if not expected:
         return wrong(shown(value), str(error))
     return wrong(f"{subject} {found}" if subject.startswith(("chunk ", "fusion ", "bm25 ")) else found, expected)
+
+
+def by(parse: Callable[[Any], Result], value: Any) -> Result:
+    """Return what another part of raglift makes of a value; what it refuses is a fault in its words."""
+    try:
+        return parse(value)
+    except ConfigurationError as error:
+        raise as_fault(error, value) from None
 
 
 def as_list(value: Any) -> Any:
@@ -111,10 +122,7 @@ def no_mapping(value: Any) -> None:
 
 def text_encoding(value: Any) -> str:
     """Read the name of a text encoding, and return it as Python knows it."""
-    try:
-        return check_encoding(text(value)) or ""
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    return by(check_encoding, text(value)) or ""
 
 
 def dataset(value: Any, folder: Path | None) -> str:
@@ -141,10 +149,7 @@ def short_chunker(value: Any) -> str:
     plain = given.removesuffix(HEADINGS)
     if _REFERENCE.fullmatch(plain) and plain.partition(":")[0] not in CHUNKERS:
         return given  # what it makes matters where the sweep is run
-    try:
-        chunker = _chunker(given)
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    chunker = by(_chunker, given)
     if value is not given and chunker != value:
         raise wrong(quoted(given), "a chunker whose text form says all of it, as recursive:1000/100")
     return _short(chunker)
@@ -164,10 +169,7 @@ def _chunker(given: str) -> Chunker:
 
 def device(value: Any) -> str:
     """Read the name of a device; whether it is there matters where the sweep is run."""
-    try:
-        return checked_device(text(value))
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    return by(checked_device, text(value))
 
 
 def embedding(value: Any, folder: Path | None) -> str:
@@ -188,12 +190,8 @@ def reranker(value: Any, folder: Path | None) -> str:
     name = text(value)
     if name.lower() == NO_RERANKER:
         return NO_RERANKER
-    try:
-        adapt_reranker(name)
-    except MissingDependency:
-        pass  # whether it is installed matters where the sweep is run
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    with suppress(MissingDependency):  # whether it is installed matters where the sweep is run
+        by(adapt_reranker, name)
     return _model(name, folder)
 
 
@@ -223,52 +221,40 @@ def existing(value: Any, folder: Path | None) -> str:
 
 def retriever(value: Any) -> RetrieverSpec:
     """Read a retriever from its text form."""
-    if isinstance(value, RetrieverSpec):
-        return value
-    try:
-        return parse_retriever(text(value))
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    return value if isinstance(value, RetrieverSpec) else by(parse_retriever, text(value))
 
 
 def effort(value: Any) -> str:
     """Read how much a sweep may do, and return its canonical text form."""
-    try:
-        return str(Effort.parse(text(value)))
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    return str(by(Effort.parse, text(value)))
 
 
 def metric(value: Any) -> str:
     """Read a metric, and return its canonical text form."""
-    try:
-        return str(parse(text(value if value is None or isinstance(value, (bool, int, float)) else str(value))))
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    return str(by(parse, text(value if value is None or isinstance(value, (bool, int, float)) else str(value))))
 
 
 def depth(value: Any) -> int | str:
     """Read a depth at which metrics are taken: a number of hits, or the text of a budget of tokens."""
     if isinstance(value, Integral) and not isinstance(value, bool):
-        found: int | Tokens | None = int(value) if int(value) >= 1 else None
+        if int(value) >= 1:
+            return int(value)
     else:
-        read = parse_depth(value) if isinstance(value, str) else value
-        found = read if isinstance(read, (int, Tokens)) and not isinstance(value, (bool, int)) else None
-    if found is None:
-        raise wrong(described(value), "an integer of 1 or more, or a budget of tokens, as tokens(2000)")
-    return found if isinstance(found, int) else str(found)
+        found = parse_depth(value) if isinstance(value, str) else value
+        if isinstance(found, int) and not isinstance(found, bool):
+            return found
+        if isinstance(found, Tokens):
+            return str(found)
+    raise wrong(described(value), "an integer of 1 or more, or a budget of tokens, as tokens(2000)")
 
 
 def reference(value: str) -> str:
     """Read `module:name`, the address of an HTTP service, or an MCP server; nothing is imported, asked or started."""
-    try:
-        if is_http_address(value):
-            return checked_address(value)
-        if is_mcp_reference(value):
-            parse_mcp_reference(value)
-            return value.strip()
-    except ConfigurationError as error:
-        raise as_fault(error, value) from None
+    if is_http_address(value):
+        return by(checked_address, value)
+    if is_mcp_reference(value):
+        by(parse_mcp_reference, value)
+        return value.strip()
     if not _REFERENCE.fullmatch(value):
         nearly = perhaps_address(value)
         address = "the address of a service with http:// or https:// before it, as http://localhost:8000/search; or "
@@ -313,18 +299,13 @@ class Form:
         return handler.generate_schema(self.kind)
 
 
-AS_TEXT, AS_MAPPING, AS_LIST = ("<text>", "<mapping>", "<list>")
+AS_MAPPING, AS_OTHER = "<mapping>", "<other>"
 """What pydantic adds to the path of a value that may be written in several ways."""
 
 
 def form(value: Any) -> str:
     """Tell whether a value is written as a mapping."""
-    return AS_MAPPING if isinstance(value, Mapping) else AS_TEXT
-
-
-def list_or_mapping(value: Any) -> str:
-    """Tell whether several values are written as a mapping or as a list."""
-    return AS_MAPPING if isinstance(value, Mapping) else AS_LIST
+    return AS_MAPPING if isinstance(value, Mapping) else AS_OTHER
 
 
 def in_folder(read: Callable[..., Any]) -> PlainValidator:

@@ -1,0 +1,174 @@
+"""The table of the cells of a sweep, the best first: means, differences to the best, verdicts and costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from raglift.analysis.costs import CONTEXT
+from raglift.analysis.paired_statistics import interval_of
+from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
+from raglift.rendering.document import Cell, Column, Table, table_from
+from raglift.report.cells import change_cell, mean_cell
+from raglift.report.fairness import beside_of
+from raglift.report.format import confidence_text, p_text, signed
+from raglift.report.format import marks as marks_of
+from raglift.report.views.parts import (
+    beside_columns,
+    cost_columns,
+    definition_of,
+    mean_after,
+    named_columns,
+)
+from raglift.stats.intervals import CONFIDENCE
+from raglift.sweep.charts import short_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.analysis.recommendation import Contender, Recommendation
+    from raglift.results.evaluation import Evaluation
+    from raglift.sweep.records import CellResult
+    from raglift.sweep.result import SweepResult
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A measured cell, and what the recommendation says of it."""
+
+    entry: CellResult
+    evaluation: Evaluation
+    name: str
+    contender: Contender | None
+    """None where it cannot be compared."""
+    verdict: str
+    """`recommended`, `as good`, `may be best`, `worse`, or empty."""
+
+
+def cells_table(result: SweepResult, advised: Recommendation | None) -> Table:
+    """Return a row for each measured cell, best first: its mean, the difference to the best, and what it costs."""
+    called = short_names(result)
+    rows = [
+        _row(entry, entry.evaluation, called[entry.cell.name], advised)
+        for entry in result.ranked
+        if entry.evaluation is not None
+    ]
+    costs = _cost_columns(result, rows)
+    columns = [*_means(result, rows, advised), *costs]
+    context = Metric(CONTEXT, _depth_of_costs(result).depth)  # has a column among the costs
+    shown = {result.primary, context, *beside_of(result.fairness)}
+    named = dict.fromkeys(metric for row in rows for metric in row.evaluation.named_metrics(result.primary))
+    columns += named_columns([metric for metric in named if metric not in shown], _named_mean)
+    columns += beside_columns(
+        result.fairness,
+        lambda one: one != result.primary and all(one in row.evaluation.scores.metrics for row in rows),
+        lambda row, one: mean_after(row.evaluation, one),
+        lambda row: row.entry.cell.name,
+        costs,
+    )
+    percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
+    return table_from(columns, rows, "Every measured cell, the best first", sortable=True, confidence=percent)
+
+
+def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommendation | None) -> _Row:
+    if advised is None:
+        return _Row(entry, evaluation, name, None, "")
+    known = {one.system: one for one in (*advised.equals, *advised.beaten)}
+    one = known.get(entry.cell.name)
+    verdict = "" if one is None else "may be best" if one.may_be_best else "worse"
+    if one is not None and one.is_shown:
+        verdict = "recommended" if one.system == advised.recommended else "as good"
+    return _Row(entry, evaluation, name, one, verdict)
+
+
+def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | None) -> Iterator[Column[_Row]]:
+    """Yield the name, the mean, the difference to the best and what it is worth, and what the reranker adds."""
+    metric = result.primary
+    yield Column("cell", _name, words=True)
+    yield Column(mean_title(metric), partial(_mean, metric), definition=definition_of(metric))
+    if advised is not None:
+        yield Column(
+            "to the best",
+            partial(_to_the_best, best=advised.best),
+            definition="Query by query, this cell minus the one with the highest mean; intervals are not adjusted",
+        )
+        yield Column(
+            "p (corrected)",
+            lambda row: (
+                "" if row.contender is None or row.contender.system == advised.best else p_text(row.contender.p)
+            ),
+            value=lambda row: None if row.contender is None else row.contender.p,
+            definition="Of being the best of all cells",
+        )
+        yield Column(
+            "verdict",
+            _verdict,
+            words=True,
+            definition=f"recommended, as good: shown within {advised.margin:g} of every other cell; may be best: no "
+            "other is significantly better; worse: another is",
+        )
+    if any(len(row.evaluation.scores.stages) > 1 for row in rows):
+        yield Column(
+            "reranker",
+            partial(_lift, metric),
+            definition="What the reranker adds to the mean of the candidates in their own order",
+            optional=True,
+        )
+    if len({row.evaluation.scores.n(row.evaluation.after, metric) for row in rows}) > 1:
+        yield Column("queries", lambda row: f"{row.evaluation.scores.n(row.evaluation.after, metric):,}")
+
+
+def _name(row: _Row) -> str:
+    return " ".join(filter(None, [row.name, row.entry.truncation.mark]))
+
+
+def _mean(metric: Metric, row: _Row) -> Cell:
+    evaluation = row.evaluation
+    interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
+    marks = marks_of(evaluation, evaluation.after, metric)
+    return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
+
+
+def _named_mean(row: _Row, metric: Metric) -> Cell:
+    known = metric in row.evaluation.scores.metrics
+    return replace(_mean(metric, row), interval="") if known else Cell("–", "muted")
+
+
+def _to_the_best(row: _Row, best: str | None) -> Cell:
+    one = row.contender
+    if one is None:
+        return Cell("–", "muted")
+    if one.system == best or one.difference is None:
+        return Cell("best", "muted", value=0.0)
+    return change_cell(one.difference, emphasis="" if one.may_be_best else "worse")
+
+
+def _verdict(row: _Row) -> Cell:
+    emphasis = {"recommended": "better", "worse": "worse"}.get(row.verdict, "muted")
+    return Cell(row.verdict, emphasis if row.verdict else "")
+
+
+def _lift(metric: Metric, row: _Row) -> Cell:
+    """Return what the reranker adds; it is not tested, so it has no colour."""
+    if len(row.evaluation.scores.stages) == 1:
+        return Cell("")
+    lift = row.evaluation.mean_lift(metric)
+    return Cell("–") if lift is None else Cell(signed(lift), value=lift)
+
+
+def _cost_columns(result: SweepResult, rows: Sequence[_Row]) -> list[Column[_Row]]:
+    """Return the columns of costs that are known of some cell."""
+    return cost_columns(
+        rows,
+        _depth_of_costs(result),
+        lambda row, metric: mean_after(row.evaluation, metric),
+        lambda row: row.evaluation,
+    )
+
+
+def _depth_of_costs(result: SweepResult) -> Metric:
+    """Return the metric at whose depth the size of the prompt is shown."""
+    fair = result.fairness
+    return result.primary if fair is None or fair.in_hits is None else fair.in_hits
