@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from raglift.datasets import load_dataset, load_documents
+from raglift.datasets import load_dataset
 from raglift.errors import DatasetError
 from raglift.running.evaluation import evaluate
 
@@ -90,29 +90,6 @@ def test_a_question_that_a_model_wrote_names_the_model(tmp_path: Path) -> None:
     assert dataset.queries[0].annotator is not None
     assert dataset.queries[0].annotator.model == "gpt-4o-mini"
     assert "gpt-4o-mini" in str(dataset.label_sources)
-
-
-# TREC: documents as its collections have them.
-
-TREC = """<DOC>
-<DOCNO> FT911-1 </DOCNO>
-<DATE>1991</DATE>
-<HEADLINE>Tides &amp; lamps</HEADLINE>
-<TEXT>
-The lamp is lit at dusk.
-</TEXT>
-</DOC>
-
-<doc><docno>FT911-2</docno><text>The horn gives two blasts.</text></doc>
-"""
-
-
-def test_documents_of_trec_are_read(tmp_path: Path) -> None:
-    (tmp_path / "ft911.txt").write_text(TREC)
-    first, second = load_documents(tmp_path / "ft911.txt")
-    assert (first.id, second.id) == ("FT911-1", "FT911-2")
-    assert first.text.split() == ["Tides", "&", "lamps", "The", "lamp", "is", "lit", "at", "dusk."]
-    assert second.text == "The horn gives two blasts."
 
 
 # A label that nobody can see is none.

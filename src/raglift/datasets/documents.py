@@ -130,8 +130,7 @@ def read_documents(
         documents: None for no documents; records; a mapping from id to text; a path to a file, whose name is
             the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`);
             or a path to a folder, with all `*.txt`, `*.md`, `*.pdf` and `*.docx` below it, whose ids are the paths
-            below it, with forward slashes. A file of TREC's `<DOC>` records, whatever its name ends in, is a document
-            for each, whose id is its `<DOCNO>`. Hidden files, and links out of the folder, are not read.
+            below it, with forward slashes. Hidden files, and links out of the folder, are not read.
         encoding: of the text files that are not in UTF-8 and have no byte-order mark, as `cp1252`.
         include: what is also read of a folder, as text: patterns of names (`*.qmd`) or of the ends of paths
             (`guides/*.html`), in any letter case.

@@ -17,12 +17,11 @@ from raglift.base.progress import track
 from raglift.base.strict_files import decode_document, read_bytes
 from raglift.base.validation import Location, quoted
 from raglift.datasets.paged_files import EXTRA, PACKAGES, READERS
-from raglift.datasets.trec_documents import has_trec_documents, read_trec_documents
 from raglift.errors import DocumentWarning
 from raglift.records.documents import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raglift.datasets.paged_files import PagedText
@@ -159,16 +158,7 @@ def _matching(files: Mapping[str, Path], include: Sequence[str], location: Locat
 def _is_read(file: Path) -> bool:
     """Whether a file of a folder is read without having been asked for."""
     suffix = file.suffix.lower()
-    return suffix in _TEXTS or (suffix in READERS and _is_installed(suffix)) or _is_of_trec(file)
-
-
-def _is_of_trec(file: Path) -> bool:
-    """Whether a file has TREC documents by its beginning: the names of such files have any ending, or none."""
-    try:
-        with file.open("rb") as opened:
-            return has_trec_documents(opened.read(_HEAD).decode("latin-1"))
-    except OSError:
-        return False
+    return suffix in _TEXTS or (suffix in READERS and _is_installed(suffix))
 
 
 def _is_installed(suffix: str) -> bool:
@@ -179,26 +169,14 @@ def _read_files(
     files: Mapping[str, Path], faults: list[Fault], notes: _Notes, encoding: str | None
 ) -> tuple[Document, ...]:
     documents: list[Document] = []
-    first: dict[str, Location] = {}
     slow = sum(path.suffix.lower() in READERS for path in files.values())
     with track("read documents", len(files), "files", show=None if slow > 1 else False) as advance:
         for doc_id, path in files.items():
-            location = Location(doc_id, faults)
-            text = _read_text(doc_id, path, location, notes, encoding)
-            for document, here in _documents_of(text, doc_id, location):
-                if document.id in first:
-                    here.fault(f"the id {quoted(document.id)} of {first[document.id]}", "a unique id")
-                first.setdefault(document.id, here)
-                documents.append(document)
+            text = _read_text(doc_id, path, Location(doc_id, faults), notes, encoding)
+            if text is not None:
+                documents.append(Document(doc_id, text))
             advance(1)
     return tuple(documents)
-
-
-def _documents_of(text: str | None, doc_id: str, location: Location) -> Iterable[tuple[Document, Location]]:
-    """Return the documents in a file's text: that text, or in a file of TREC's all of its records."""
-    if text is None:
-        return ()
-    return read_trec_documents(text, location) if has_trec_documents(text) else [(Document(doc_id, text), location)]
 
 
 def _read_text(doc_id: str, path: Path, location: Location, notes: _Notes, encoding: str | None) -> str | None:

@@ -249,7 +249,6 @@ class Evaluation(EvaluationRecord):
         *,
         stage: str | None = None,
         all_stages: bool = False,
-        subtopics: bool = False,
         escape_ids: bool = False,
         overwrite: bool = False,
     ) -> Export:
@@ -261,7 +260,6 @@ class Evaluation(EvaluationRecord):
             folder: where to, for `run.trec`, `qrels.txt` and `export.json`; its parents are made when missing.
             stage: the stage whose rankings are written; by default the last.
             all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
-            subtopics: also write which id stands for which fact, as diversity qrels (`qrels.subtopics.txt`).
             escape_ids: write white space and control characters of ids, which TREC files cannot hold, as in a URL.
             overwrite: replace an export that is already there; nothing else is ever replaced.
 
@@ -277,7 +275,6 @@ class Evaluation(EvaluationRecord):
             folder,
             stage=stage,
             all_stages=all_stages,
-            subtopics=subtopics,
             escape_ids=escape_ids,
             overwrite=overwrite,
         )
@@ -293,18 +290,15 @@ class Evaluation(EvaluationRecord):
 
         return to_ranx(self)
 
-    def to_ir_measures(self, *, subtopics: bool = False) -> InIrMeasures:
+    def to_ir_measures(self) -> InIrMeasures:
         """Return the labels as ir_measures' `Qrel` records, and each stage's hits as `ScoredDoc` records, in a pair.
-
-        Args:
-            subtopics: for measures of diversity: one label for each fact and id that stands for it.
 
         Raises:
             MissingDependency: ir_measures is not installed.
         """
         from raglift.storage.rankings.interop import to_ir_measures
 
-        return to_ir_measures(self, subtopics=subtopics)
+        return to_ir_measures(self)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; print() shows the table)"

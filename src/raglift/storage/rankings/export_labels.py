@@ -130,24 +130,12 @@ UNFOUND = "raglift-unfound"
 """What the id of a fact begins with that no known chunk proves: `raglift-unfound:QUERY:NUMBER`."""
 
 
-class Subtopic(NamedTuple):
-    """Which id stands for which fact."""
-
-    query_id: str
-    number: int
-    """Of the fact in its query, from 1."""
-    id: str
-    grade: int
-
-
 @dataclass(frozen=True, eq=False)
 class IdLabels:
     """The labels of a dataset as ids."""
 
     grades: Mapping[str, Mapping[str, int]]
     """For each labelled query, each id with its grade; 0 for what was judged irrelevant."""
-    subtopics: tuple[Subtopic, ...]
-    """Which id stands for which fact."""
     unfound: int
     """Facts that no known chunk proves, which have an id of their own."""
     unlabelled: tuple[str, ...]
@@ -188,12 +176,11 @@ def labels_of(evaluation: EvaluationRecord) -> IdLabels:
     else:
         proofs, in_part = _proofs_by_match(overlaps), None
     _add_named_ids(queries, proofs)
-    grades, subtopics, unfound = _grades(queries, proofs)
+    grades, unfound = _grades(queries, proofs)
     _add_irrelevant(queries, known, grades)
     by_id = all(passage.chunk_id is not None for query in queries for fact in query.facts for passage in fact.passages)
     return IdLabels(
         grades=grades,
-        subtopics=tuple(subtopics),
         unfound=unfound,
         unlabelled=tuple(query.id for query in queries if not query.is_labelled),
         of_this_run=not by_id and (inventory is None or not serves(inventory, rule)),
@@ -286,10 +273,9 @@ def _add_named_ids(queries: Sequence[Query], proofs: _Proofs) -> None:
             number += 1
 
 
-def _grades(queries: Sequence[Query], proofs: _Proofs) -> tuple[dict[str, dict[str, int]], list[Subtopic], int]:
-    """Return what is told of each id, which fact it stands for, and how many facts have an id of their own."""
+def _grades(queries: Sequence[Query], proofs: _Proofs) -> tuple[dict[str, dict[str, int]], int]:
+    """Return the grade of each id, and how many facts have an id of their own."""
     grades: dict[str, dict[str, int]] = {}
-    subtopics: list[Subtopic] = []
     number = unfound = 0
     for query in queries:
         if not query.is_labelled:
@@ -301,8 +287,7 @@ def _grades(queries: Sequence[Query], proofs: _Proofs) -> tuple[dict[str, dict[s
             number += 1
             for each, grade in found.items():
                 of_query[each] = max(grade, of_query.get(each, 0))
-                subtopics.append(Subtopic(query.id, place, each, grade))
-    return grades, subtopics, unfound
+    return grades, unfound
 
 
 def _add_irrelevant(queries: Sequence[Query], known: Sequence[MatchTable], grades: dict[str, dict[str, int]]) -> None:

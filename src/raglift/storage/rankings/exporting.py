@@ -23,7 +23,6 @@ from raglift.storage.rankings.write import (
     write_json,
     write_labels,
     write_rankings,
-    write_subtopics,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class ExportedFile:
     holds: str
     """What is in it: `1,200 hits of 30 queries after rerank, with its own scores`."""
     entries: int
-    """How many hits, labels, or pairs of a fact and an id."""
+    """How many hits or labels."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -312,8 +311,6 @@ def _new_file(path: Path, faults: list[Fault], *, overwrite: bool) -> Iterator[P
 # Export of an evaluation as files for other tools.
 
 
-_SUBTOPICS = "qrels.subtopics.txt"
-
 _ENDINGS = {"trec": (".trec", ".txt"), "parquet": (".parquet", ".parquet")}
 """How the names of rankings and of labels end."""
 _AS_OTHER_TOOLS = ("default", "trec")
@@ -328,7 +325,6 @@ def export(
     form: WrittenForm = "trec",
     stage: str | None = None,
     all_stages: bool = False,
-    subtopics: bool = False,
     escape_ids: bool = False,
     overwrite: bool = False,
 ) -> Export:
@@ -344,7 +340,6 @@ def export(
         form: "trec" or "parquet".
         stage: the stage whose rankings are written; by default the last.
         all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
-        subtopics: also write which id stands for which fact, as TREC's diversity qrels (`qrels.subtopics.txt`).
         escape_ids: write white space and control characters of ids, which TREC files cannot hold, as in a URL (`%20`),
             and `%` as `%25`.
         overwrite: replace an export that is already there; nothing else is ever replaced.
@@ -356,7 +351,7 @@ def export(
         ConfigurationError: no such form or stage, or options that exclude each other.
         DatasetError: ids that the form cannot hold, all of them listed; or the folder is taken or cannot be written.
     """
-    names = _checked(evaluation, form, stage, all_stages=all_stages, subtopics=subtopics, escape_ids=escape_ids)
+    names = _checked(evaluation, form, stage, all_stages=all_stages, escape_ids=escape_ids)
     target = user_path(folder)
     check_free(target, overwrite=overwrite)
     labels = labels_of(evaluation)
@@ -367,8 +362,6 @@ def export(
             raise DatasetError(f"{target} (as {form})", faults, NOTHING_WRITTEN)
     files = [_of_rankings(name, of_stage) for name, of_stage in rankings.items()]
     files.append(_of_labels(f"qrels{_ENDINGS[form][1]}", labels))
-    if subtopics:
-        files.append(_of_subtopics(labels))
     made = Export(
         folder=target,
         form=form,
@@ -384,8 +377,6 @@ def export(
         for name, of_stage in rankings.items():
             write_rankings(of_stage, written / name, form, escape=escape_ids)
         write_labels(labels.grades, written / f"qrels{_ENDINGS[form][1]}", form, escape=escape_ids)
-        if subtopics:
-            write_subtopics(labels.subtopics, written / _SUBTOPICS, escape=escape_ids)
         write_json(made.to_dict(), written / MANIFEST)
     return made
 
@@ -396,7 +387,6 @@ def _checked(
     stage: str | None,
     *,
     all_stages: bool,
-    subtopics: bool,
     escape_ids: bool,
 ) -> dict[str, str]:
     """Return the name of the file of each stage that is to be written.
@@ -407,9 +397,8 @@ def _checked(
     stages, ending = evaluation.scores.stages, _ENDINGS.get(form, ("", ""))[0]
     if form not in WRITTEN_FORMS:
         raise ConfigurationError(f"form: found {form!r}; expected one of {', '.join(WRITTEN_FORMS)}")
-    for name, wanted in (("subtopics", subtopics), ("escape_ids", escape_ids)):
-        if wanted and form != "trec":
-            raise ConfigurationError(f"{name}: found it with the form {form}; expected it with trec alone")
+    if escape_ids and form != "trec":
+        raise ConfigurationError(f"escape_ids: found it with the form {form}; expected it with trec alone")
     if all_stages and stage is not None:
         raise ConfigurationError(f"stage: found {stage!r} and all stages; expected one of the two")
     if all_stages:
@@ -442,11 +431,6 @@ def _of_labels(name: str, labels: IdLabels) -> ExportedFile:
     if labels.unfound:
         parts.append(f"{labels.unfound:,} of them facts that no known chunk proves ({UNFOUND}:…)")
     return ExportedFile(name, ", ".join(parts), len(labels))
-
-
-def _of_subtopics(labels: IdLabels) -> ExportedFile:
-    pairs = len(labels.subtopics)
-    return ExportedFile(_SUBTOPICS, f"{pairs:,} pairs of a fact and an id that stands for it", pairs)
 
 
 def _notes(

@@ -62,27 +62,21 @@ def to_ranx(evaluation: EvaluationRecord) -> InRanx:
     return InRanx(qrels, runs)
 
 
-def to_ir_measures(evaluation: EvaluationRecord, *, subtopics: bool = False) -> InIrMeasures:
+def to_ir_measures(evaluation: EvaluationRecord) -> InIrMeasures:
     """Return an evaluation's labels and rankings as ir_measures has them.
 
     Args:
         evaluation: from `evaluate` or `load_evaluation`.
-        subtopics: for measures of diversity: one record for each fact and id that stands for it, with the fact's number
-            as `iteration`.
 
     Raises:
         MissingDependency: ir_measures is not installed.
     """
     ir_measures = _imported("ir_measures")
-    labels = labels_of(evaluation)
-    if subtopics:
-        qrels = [ir_measures.Qrel(each.query_id, each.id, each.grade, str(each.number)) for each in labels.subtopics]
-    else:
-        qrels = [
-            ir_measures.Qrel(query, each, grade)
-            for query, of_query in labels.grades.items()
-            for each, grade in of_query.items()
-        ]
+    qrels = [
+        ir_measures.Qrel(query, each, grade)
+        for query, of_query in labels_of(evaluation).grades.items()
+        for each, grade in of_query.items()
+    ]
     runs = {
         stage: [
             ir_measures.ScoredDoc(query, each, score)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from raglift.errors import Fault
     from raglift.records.rankings import Run
-    from raglift.storage.rankings.export_labels import Subtopic
     from raglift.storage.rankings.forms import WrittenForm
 
 
@@ -169,12 +168,6 @@ def write_labels(
     else:
         shown = escaped if escape else str
         _write_text(path, (f"{shown(query)} {ITERATION} {shown(each)} {grade}\n" for query, each, grade in rows))
-
-
-def write_subtopics(subtopics: Iterable[Subtopic], path: Path, *, escape: bool = False) -> None:
-    """Write which id stands for which fact, as TREC's diversity qrels: `query number id grade`."""
-    shown = escaped if escape else str
-    _write_text(path, (f"{shown(each.query_id)} {each.number} {shown(each.id)} {each.grade}\n" for each in subtopics))
 
 
 def write_json(record: Mapping[str, Any], path: Path) -> None:

@@ -258,21 +258,6 @@ def test_ir_measures_agrees_on_what_it_is_given(found: list[tuple[dict[str, int]
             assert evaluation.scores.mean(stage, metric) == pytest.approx(theirs[measure], abs=1e-9), (stage, metric)
 
 
-def test_subtopics_are_told_to_measures_of_diversity() -> None:
-    ir_measures = pytest.importorskip("ir_measures")
-    pytest.importorskip("pyndeval")
-    text = f"{SENTENCES[0]} {SENTENCES[1]}"
-    wanted = [Fact((Passage(sentence),)) for sentence in SENTENCES[:3]]
-    hits = [(Chunk(words, id=name), None) for name, words in (("a", SENTENCES[0]), ("ab", text), ("c", SENTENCES[2]))]
-    qrels, runs = evaluated([(wanted, (), hits, False)]).to_ir_measures(subtopics=True)
-    found = {(each.doc_id, each.iteration) for each in qrels}
-    assert found == {("a", "1"), ("ab", "1"), ("ab", "2"), ("c", "3")}
-    (value,) = ir_measures.iter_calc([ir_measures.alpha_nDCG @ 3], qrels, runs["retrieve"])
-    # Gains 1, 1/2 + 1 and 1; best is "ab" first, then "c", then "a"
-    discounts = 1 / np.log2([2, 3, 4])
-    assert value.value == pytest.approx(np.dot([1, 1.5, 1], discounts) / np.dot([2, 1, 0.5], discounts))
-
-
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     evaluation = by_ids([({"c1": 1}, ["c1"])])

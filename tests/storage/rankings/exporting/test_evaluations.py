@@ -63,9 +63,9 @@ def text(path: Path) -> list[str]:
 
 
 def test_a_trec_run_and_qrels(evaluation: Evaluation, tmp_path: Path) -> None:
-    made = evaluation.to_trec(tmp_path / "new" / "folder", stage="retrieve", subtopics=True)
+    made = evaluation.to_trec(tmp_path / "new" / "folder", stage="retrieve")
     assert made.folder == tmp_path / "new" / "folder"
-    names = ["export.json", "qrels.subtopics.txt", "qrels.txt", "run.trec"]
+    names = ["export.json", "qrels.txt", "run.trec"]
     assert sorted(path.name for path in made.folder.iterdir()) == names
     assert text(made.folder / "run.trec") == [
         "q1 Q0 a 1 0.75 retrieve",
@@ -74,7 +74,6 @@ def test_a_trec_run_and_qrels(evaluation: Evaluation, tmp_path: Path) -> None:
         "q3 Q0 d 1 2.0 retrieve",
     ]
     assert text(made.folder / "qrels.txt") == ["q1 0 b 2", "q1 0 c 0", "q2 0 a 1", "q3 0 d 3"]
-    assert text(made.folder / "qrels.subtopics.txt") == ["q1 1 b 2", "q2 1 a 1", "q3 1 d 3"]
     told = str(made)
     assert "4 hits of 3 queries after retrieve, with its own scores, 1 of them lowered by the smallest step" in told
     assert "4 labels of 3 queries, 1 of them judged irrelevant" in told
@@ -233,8 +232,6 @@ def test_what_cannot_be_asked_for(evaluation: Evaluation, tmp_path: Path) -> Non
         evaluation.to_trec(out, stage="rerank", all_stages=True)
     with pytest.raises(ConfigurationError, match="form: found 'csv'; expected one of trec, parquet"):
         export(evaluation, out, form="csv")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="subtopics: found it with the form parquet"):
-        export(evaluation, out, form="parquet", subtopics=True)
     assert not out.exists()
 
 
