@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.analysis.records import EvaluationRecord
-from raglift.base.limits import LARGEST_SCORE, allowed, is_file, is_folder, is_there, most_bytes, user_path
-from raglift.base.replacing import RUN_FILES
+from raglift.base.limits import LARGEST_SCORE, is_file, is_folder, is_there, user_path
 from raglift.base.validation import WrongKind, quoted, read_as, shown
 from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
@@ -45,12 +44,6 @@ if TYPE_CHECKING:
     from raglift.storage.forms import SavedCall, SavedInventory, SavedRun, SavedStage
 
 
-_MANY = 10_000
-"""Of so many traces and more, a traversal by the garbage collector takes a second and more."""
-_TIMES, _LIBRARIES = 50, 2**26
-"""How many times its size a file of scores may take in memory, and what reading it takes besides, in bytes."""
-
-
 def read_evaluation(folder: str | Path) -> EvaluationRecord:
     """Read an evaluation that was saved.
 
@@ -73,14 +66,10 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
             f"{source / RUN}: found format {head['format']}; expected {FORMAT} or lower: "
             "it was written by a newer raglift; upgrade with pip install -U raglift"
         )
-    _refuse_pipes(source)
     with _no_garbage_collection():
         chunks = read_lines(source / CHUNKS, partial(read_as, CHUNK))
         queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
         traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
-        if len(traces) >= _MANY and not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()  # to the objects that are traversed least, without being traversed now
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
     if len({query.id for query in queries}) < len(queries):
@@ -105,13 +94,6 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _refuse_pipes(source: Path) -> None:
-    """Raise for what would be waited for without end, where a file is expected."""
-    for path in (source / name for name in RUN_FILES):
-        if is_there(path) and not is_file(path) and not is_folder(path):
-            raise _damaged(path, "found a pipe or a device; expected a file")
-
-
 def _no_run(source: Path) -> str:
     """Return why a path is not a saved evaluation."""
     if not is_there(source):
@@ -124,23 +106,6 @@ def _damaged(path: Path, found: str) -> RunError:
     return RunError(f"{path}: damaged: {found}; run the evaluation again")
 
 
-def _check_size(path: Path, rows: int) -> None:
-    """Raise unless a file has as many rows as there are scores, and unpacks to no more than is taken into memory.
-
-    Raises:
-        RunError: it has other rows, or too much in them.
-        OSError: it cannot be read.
-    """
-    from pyarrow import parquet
-
-    metadata = parquet.read_metadata(path)
-    if metadata.num_rows != rows:
-        raise _damaged(path, f"found {metadata.num_rows:,} rows; expected {rows:,}, one a query, stage and metric")
-    size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-    if size > most_bytes():
-        raise RunError(f"{path}: found what unpacks to {size:,} bytes; expected {allowed()}")
-
-
 def _read_scores(
     path: Path, query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
 ) -> Scores:
@@ -148,7 +113,9 @@ def _read_scores(
     from pyarrow import parquet
 
     try:
-        _check_size(path, len(query_ids) * len(stages) * len(metrics))
+        rows, expected = parquet.read_metadata(path).num_rows, len(query_ids) * len(stages) * len(metrics)
+        if rows != expected:
+            raise _damaged(path, f"found {rows:,} rows; expected {expected:,}, one a query, stage and metric")
         keys = score_keys(query_ids, stages, metrics)
         names = list(keys.columns)
         # Dictionary-encoded, equal texts are stored once. Pandas' type metadata is ignored: it is as untrusted as the
@@ -165,7 +132,7 @@ def _read_scores(
     except FileNotFoundError as error:  # pyarrow's says the path alone
         raise RunError(f"{path}: missing; run the evaluation again") from error
     except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:
-        if is_out_of_memory(error) and not _has_memory_for(path):  # a damaged size can be that of any memory
+        if is_out_of_memory(error):
             raise MemoryError(f"{path}: there is not enough memory to read it") from error
         raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
     if (np.abs(values) > LARGEST_SCORE).any():
@@ -173,15 +140,6 @@ def _read_scores(
     if not of_them:
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
-
-
-def _has_memory_for(path: Path) -> bool:
-    """Whether there is memory for what a file of its size holds, which says that a larger size in it is damage."""
-    try:
-        bytearray(_TIMES * path.stat().st_size + _LIBRARIES)
-    except (MemoryError, OSError):
-        return False
-    return True
 
 
 def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:

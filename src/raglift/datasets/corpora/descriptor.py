@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from raglift.base.display import UNPRINTABLE
 from raglift.base.strict_files import decode_document, decode_text, read_bytes
-from raglift.base.validation import Location, check_fields, shown
+from raglift.base.validation import Expected, Location, faults_of, path_text, shown
 from raglift.errors import DatasetError
 from raglift.records.documents import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.errors import Fault
 
 
@@ -139,25 +138,28 @@ def _paragraph_end(lines: list[str], begin: int) -> int:
 
 
 DESCRIPTOR = "corpus.toml"
-FORMATS = ("gutenberg", "plain")
-_TEXTS = ("title", "description", "language", "licence")
 # Another system's path, what no file can be called, and control characters that would reach a terminal with the path
 _NO_NAME = re.compile(rf"[\\:\n]|{UNPRINTABLE.pattern}")
 
 
-@dataclass(frozen=True)
-class CorpusText:
+_Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), Expected("a text that is not empty")]
+_Several = Annotated[tuple[_Words, ...], Field(min_length=1)]
+
+
+class CorpusText(BaseModel):
     """A text that a corpus does not bring along: what it is, and where it can be had."""
 
-    doc: str
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    doc: _Words
     """The id of the document that it becomes."""
-    file: str
+    file: _Words
     """The name of the file on this machine."""
-    format: str
+    format: Literal["gutenberg", "plain"]
     """`gutenberg` (header and licence are stripped) or `plain`."""
-    urls: tuple[str, ...]
+    urls: _Several
     """Where to download it; tried in turn."""
-    max_bytes: int
+    max_bytes: Annotated[int, Field(strict=True, gt=0), Expected("an integer above 0")]
     """A download that is larger is not this text."""
     sha256: str | None = None
     """Of an edition that is known to work: a record, not a condition. The labels judge an edition."""
@@ -176,23 +178,24 @@ class CorpusText:
         return Document(self.doc, strip_gutenberg(text) if self.format == "gutenberg" else text)
 
 
-@dataclass(frozen=True)
-class Descriptor:
+class Descriptor(BaseModel):
     """The fields of a `corpus.toml`."""
 
-    title: str
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: _Words
     """For people."""
-    description: str
+    description: _Words
     """What it is good for, in a sentence or two."""
-    language: str
+    language: _Words
     """Of the text and the queries: a BCP 47 tag."""
-    licence: str
+    licence: _Words
     """An SPDX expression, or a sentence."""
-    sources: tuple[str, ...]
+    sources: _Several
     """Where it comes from: addresses, or words."""
-    documents: str | None
+    documents: str | None = None
     """The folder of its documents, when it brings them along."""
-    text: CorpusText | None
+    text: CorpusText | None = None
     """Its text, when it does not."""
 
 
@@ -207,95 +210,35 @@ def read_descriptor(path: Path) -> Descriptor:
     """
     faults: list[Fault] = []
     location = Location(path.name, faults)
-    table = _Table(_parse(path, location), location)
-    if not faults:
-        table.allow(*_TEXTS, "sources", "documents", "text")
-        texts = {name: table.text(name) for name in _TEXTS}
-        sources = table.texts("sources")
-        documents = table.file_name("documents") if "documents" in table.fields else None
-        text = _read_text(table.table("text")) if "text" in table.fields else None
-        if ("documents" in table.fields) == ("text" in table.fields):
-            found = "documents and [text]" if documents else "neither documents nor [text]"
-            location.fault(found, "one of the two: a folder of documents, or a text to download")
-    if faults:
-        raise DatasetError(str(path), faults)
-    return Descriptor(**texts, sources=sources, documents=documents, text=text)
-
-
-def _parse(path: Path, location: Location) -> dict[str, Any]:
     data = read_bytes(path, location)
     text = None if data is None else decode_text(data, location)
-    if text is not None:
-        try:
-            return tomllib.loads(text)
-        except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
-            location.fault(f"no valid TOML ({error})", "TOML")
-    return {}
+    form = TypeAdapter(Descriptor)
+    descriptor = None
+    try:
+        if text is not None:
+            descriptor = form.validate_python(tomllib.loads(text))
+    except ValidationError as error:
+        for finding in faults_of(error, form, yaml=True):
+            where = path_text(finding.keys)
+            (location / where if where else location).fault(finding.found, finding.expected)
+    except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
+        location.fault(f"no valid TOML ({error})", "TOML")
+    if descriptor is not None:
+        _check(descriptor, location)
+    if descriptor is None or faults:
+        raise DatasetError(str(path), faults)
+    return descriptor
 
 
-def _read_text(table: _Table) -> CorpusText:
-    table.allow("doc", "file", "format", "urls", "max_bytes", "sha256")
-    text = CorpusText(
-        doc=table.text("doc"),
-        file=table.file_name("file"),
-        format=table.text("format"),
-        urls=table.texts("urls"),
-        max_bytes=table.positive("max_bytes"),
-        sha256=table.text("sha256") if "sha256" in table.fields else None,
-    )
-    if text.format and text.format not in FORMATS:
-        (table.location / "format").fault(shown(text.format), "one of " + ", ".join(FORMATS))
-    for index, url in enumerate(text.urls):
-        if url and not is_allowed(url):
-            (table.location / "urls" / index).fault(shown(url), "an https:// address")
-    return text
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A TOML table; what it lacks is noted as a fault and read as empty."""
-
-    fields: Mapping[str, Any]
-    location: Location
-
-    def allow(self, *names: str) -> None:
-        check_fields(self.fields, names, self.location)
-
-    def text(self, name: str) -> str:
-        return self._text(self.fields.get(name), self.location / name)
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        values = self.fields.get(name)
-        location = self.location / name
-        if isinstance(values, list) and values:
-            return tuple(self._text(value, location / index) for index, value in enumerate(values))
-        location.fault("no such field" if values is None else shown(values), "a list of texts that is not empty")
-        return ()
-
-    def file_name(self, name: str) -> str:
-        value = self.text(name)
-        # a corpus may come from anyone: it names nothing outside its own folder
-        if value and (len(PurePosixPath(value).parts) != 1 or value.startswith(".") or _NO_NAME.search(value)):
-            (self.location / name).fault(shown(value), "a name in the folder of the corpus, without any path")
-        return value
-
-    def positive(self, name: str) -> int:
-        value = self.fields.get(name)
-        if type(value) is int and value > 0:
-            return value
-        (self.location / name).fault("no such field" if value is None else shown(value), "an integer above 0")
-        return 0
-
-    def table(self, name: str) -> _Table:
-        value = self.fields[name]
-        location = self.location / name
-        if isinstance(value, dict):
-            return _Table(value, location)
-        location.fault(shown(value), f"a table: [{name}]")
-        return _Table({}, location)
-
-    def _text(self, value: object, location: Location) -> str:
-        if isinstance(value, str) and value.strip():
-            return value
-        location.fault("no such field" if value is None else shown(value), "a text that is not empty")
-        return ""
+def _check(descriptor: Descriptor, location: Location) -> None:
+    """Note what a corpus must not name: a file out of its own folder, or an address that is not https."""
+    text = descriptor.text
+    if (descriptor.documents is None) == (text is None):
+        found = "documents and [text]" if text else "neither documents nor [text]"
+        location.fault(found, "one of the two: a folder of documents, or a text to download")
+    for where, name in (("documents", descriptor.documents), ("text.file", text and text.file)):
+        if name is not None and (len(PurePosixPath(name).parts) != 1 or name.startswith(".") or _NO_NAME.search(name)):
+            (location / where).fault(shown(name), "a name in the folder of the corpus, without any path")
+    for index, url in enumerate(text.urls if text else ()):
+        if not is_allowed(url):
+            (location / "text.urls" / index).fault(shown(url), "an https:// address")

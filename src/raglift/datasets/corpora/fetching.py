@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import httpx
@@ -41,26 +40,6 @@ _STALLED_SECONDS = 10.0
 _HTML = (b"<!doctype html", b"<html")
 
 
-@dataclass(frozen=True)
-class _Deadline:
-    """A moment that everything together must not pass."""
-
-    seconds: float
-    moment: float
-
-    @classmethod
-    def after(cls, seconds: float) -> _Deadline:
-        return cls(seconds, time.monotonic() + seconds)
-
-    @property
-    def left(self) -> float:
-        return self.moment - time.monotonic()
-
-    def check(self) -> None:
-        if self.left <= 0:
-            raise CorpusError(f"not finished within {self.seconds:g} seconds; try again, or raise the timeout")
-
-
 def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress | None = None) -> bytes:
     """Return the bytes of the text at an address.
 
@@ -76,16 +55,16 @@ def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress 
     """
     if not is_allowed(url):
         raise CorpusError("only https:// addresses are downloaded from (http:// only on this machine)")
-    deadline = _Deadline.after(timeout)
+    ends = time.monotonic() + timeout
     policy = RetryPolicy(
         _ATTEMPTS,
         first_wait=_FIRST_WAIT_SECONDS,
         longest_backoff=_LONGEST_WAIT_SECONDS,
         longest_retry_after=_LONGEST_WAIT_SECONDS,
-        retry_on=lambda error: is_transient(error) and deadline.left > 1,
+        retry_on=lambda error: is_transient(error) and ends - time.monotonic() > 1,
     )
     try:
-        return Retrying(**policy.for_tenacity())(_attempt, url, max_bytes, deadline, on_progress)
+        return Retrying(**policy.for_tenacity())(_attempt, url, max_bytes, ends, on_progress)
     except httpx.TimeoutException:
         raise CorpusError(f"no answer in time (timeout: {timeout:g} seconds in all)") from None
     except httpx.HTTPStatusError as error:
@@ -94,26 +73,25 @@ def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress 
         raise CorpusError(f"the download failed: {error or type(error).__name__}") from None
 
 
-def _attempt(url: str, max_bytes: int, deadline: _Deadline, on_progress: Progress | None) -> bytes:
+def _attempt(url: str, max_bytes: int, ends: float, on_progress: Progress | None) -> bytes:
     def check_address(request: httpx.Request) -> None:
         if not is_allowed(str(request.url), came_from=url):
             raise CorpusError(f"redirected to {request.url}, which is not https://")
 
-    deadline.check()
     with (
         httpx.Client(
             follow_redirects=True,
-            timeout=min(_STALLED_SECONDS, deadline.left),
+            timeout=min(_STALLED_SECONDS, max(ends - time.monotonic(), 0.001)),
             event_hooks={"request": [check_address]},
             headers={"Accept-Encoding": "identity", "User-Agent": "raglift"},
         ) as client,
         client.stream("GET", url) as response,
     ):
         response.raise_for_status()
-        return _receive(response, max_bytes, deadline, on_progress)
+        return _receive(response, max_bytes, ends, on_progress)
 
 
-def _receive(response: httpx.Response, max_bytes: int, deadline: _Deadline, on_progress: Progress | None) -> bytes:
+def _receive(response: httpx.Response, max_bytes: int, ends: float, on_progress: Progress | None) -> bytes:
     length = response.headers.get("Content-Length", "")
     total = int(length) if length.isdecimal() and "Content-Encoding" not in response.headers else None
     if total is not None and total > max_bytes:
@@ -123,7 +101,8 @@ def _receive(response: httpx.Response, max_bytes: int, deadline: _Deadline, on_p
         body += piece
         if len(body) > max_bytes:
             raise CorpusError(f"too large: over {max_bytes} bytes")
-        deadline.check()
+        if time.monotonic() > ends:
+            raise CorpusError("not finished in time; try again, or raise the timeout")
         if on_progress is not None:
             on_progress(len(body), total)
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
