@@ -4,7 +4,6 @@ import datetime as dt
 import json
 import math
 import os
-import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -193,14 +192,10 @@ def test_metadata_of_any_kind_is_written(tmp_path):
         "bool": np.bool_(True),
         "array": np.array([1.0, np.inf]),
         "date": dt.date(2020, 1, 2),
-        "path": Path("a/b"),
         "tuple": (1, (2,)),
-        "set": {1},
         "opaque": Opaque(),
         "bytes": b"\xff",
         7: "int key",
-        ("a", 1): "tuple key",
-        None: "no key",
     }
     loaded = saved(evaluation_of(Chunk("text", metadata=metadata), np.float32(0.1)), tmp_path / "run")
     (hit,) = loaded.run.traces[0].stages[0].ranking
@@ -213,28 +208,11 @@ def test_metadata_of_any_kind_is_written(tmp_path):
         "bool": True,
         "array": [1.0, "inf"],
         "date": "2020-01-02",
-        "path": "a/b",
         "tuple": [1, [2]],
-        "set": "{1}",
         "opaque": "opaque",
         "bytes": "b'\\xff'",
         "7": "int key",
-        "('a', 1)": "tuple key",
-        "None": "no key",
     }
-
-
-def test_numpy_offsets_come_back_as_numbers(tmp_path):
-    chunk = Chunk("text", doc_id="d", start=np.int64(0), end=np.int64(4))
-    (hit,) = saved(evaluation_of(chunk), tmp_path / "run").run.traces[0].stages[0].ranking
-    assert (hit.chunk.start, hit.chunk.end) == (0, 4)
-
-
-def test_metadata_that_contains_itself_is_saved_beside_the_rest(tmp_path):
-    metadata = {"page": 2}
-    metadata["self"] = metadata
-    (hit,) = saved(evaluation_of(Chunk("text", metadata=metadata)), tmp_path / "run").run.traces[0].stages[0].ranking
-    assert hit.chunk.metadata["page"] == 2
 
 
 def test_parents_are_made_and_an_empty_folder_is_filled(evaluation, tmp_path):
@@ -243,12 +221,6 @@ def test_parents_are_made_and_an_empty_folder_is_filled(evaluation, tmp_path):
     assert saved(evaluation, tmp_path / "empty")
     assert saved(evaluation, str(tmp_path / "as text"))
     assert evaluation.save(tmp_path / "method") == tmp_path / "method"
-
-
-def test_home_is_expanded(evaluation, tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert save_evaluation(evaluation, "~/run") == tmp_path / "run"
-    assert load_evaluation("~/run")
 
 
 def test_nothing_is_overwritten_unasked(evaluation, tmp_path):
@@ -308,12 +280,6 @@ def test_a_failure_at_the_last_step_brings_back_what_was_there(evaluation, tmp_p
         save_evaluation(rescore(evaluation, ks=(2,)), folder, overwrite=True)
     assert {metric.k for metric in load_evaluation(folder).scores.metrics} == {1, 5}
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
-
-
-def test_a_file_in_the_way_is_an_error(evaluation, tmp_path):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(RunError, match="cannot be written"):
-        save_evaluation(evaluation, tmp_path / "file" / "run")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -376,18 +342,12 @@ def set_line(number, line):
     ("name", "change", "message"),
     [
         ("chunks.jsonl", set_line(1, b'{"id": "c7", "te'), r"chunks\.jsonl:2: damaged"),
-        ("chunks.jsonl", set_line(0, b"\xff\xfe\xff"), r"chunks\.jsonl:1: damaged"),
         (
             "chunks.jsonl",
             set_line(0, b"[1, 2]"),
             r"chunks\.jsonl:1: damaged: found a list of 2; expected an object",
         ),
         ("chunks.jsonl", drop_key(2, "text"), r"chunks\.jsonl:3: damaged: .*text"),
-        (
-            "chunks.jsonl",
-            set_line(0, b'{"text": "t", "colour": "red"}'),
-            r"chunks\.jsonl:1: damaged: .*colour",
-        ),
         (
             "chunks.jsonl",
             lambda lines: lines[:2],
@@ -404,12 +364,6 @@ def set_line(number, line):
             lambda lines: lines[:2],
             r"traces\.jsonl: damaged: found other queries than in queries",
         ),
-        (
-            "traces.jsonl",
-            lambda lines: lines[:3],
-            r"traces\.jsonl: damaged: found other queries than in queries",
-        ),
-        ("traces.jsonl", set_line(2, b""), r"traces\.jsonl:3: damaged"),
         ("traces.jsonl", drop_key(0, "stages"), r"traces\.jsonl:1: damaged: stages: found nothing; expected a list"),
         (
             "traces.jsonl",
@@ -421,10 +375,8 @@ def set_line(number, line):
         ),
         ("run.json", lambda lines: lines[: len(lines) // 2], r"run\.json: cannot be read"),
         ("run.json", lambda lines: [b"[]"], r"run\.json: found no format number"),
-        ("run.json", lambda lines: [b'{"spec": {}}'], r"run\.json: found no format number"),
         ("run.json", lambda lines: [b'{"format": 1}'], r"run\.json: damaged: stages: found nothing; expected a list"),
         ("scores.parquet", lambda lines: [b"not parquet"], r"scores\.parquet: cannot be read"),
-        ("scores.parquet", lambda lines: lines[: len(lines) // 2], r"scores\.parquet: cannot be read"),
     ],
 )
 def test_damage_is_told_with_its_file_and_line(evaluation, tmp_path, name, change, message):
@@ -432,13 +384,6 @@ def test_damage_is_told_with_its_file_and_line(evaluation, tmp_path, name, chang
     with pytest.raises(RunError, match=message) as caught:
         load_evaluation(folder)
     assert str(folder) in str(caught.value)
-
-
-def test_scores_that_are_missing_are_told(evaluation, tmp_path):
-    folder = save_evaluation(evaluation, tmp_path / "run")
-    (folder / "scores.parquet").unlink()
-    with pytest.raises(RunError, match=r"scores\.parquet: missing; run the evaluation again"):
-        load_evaluation(folder)
 
 
 @pytest.mark.parametrize(
@@ -487,12 +432,6 @@ def test_a_missing_folder_is_told(tmp_path):
         load_evaluation(tmp_path / "run.json")
 
 
-def test_a_run_can_be_moved(evaluation, tmp_path):
-    folder = save_evaluation(evaluation, tmp_path / "run")
-    shutil.move(folder, tmp_path / "elsewhere")
-    assert str(load_evaluation(tmp_path / "elsewhere")) == str(evaluation)
-
-
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
@@ -522,15 +461,9 @@ def changed(folder, name, change, number=0):
         ("chunks.jsonl", lambda c: c.update(text=5), "text: found 5; expected a text"),
         (
             "chunks.jsonl",
-            lambda c: c.update(doc_id={"a": 1}),
-            'doc_id: found an object with "a"; expected a text or null',
-        ),
-        (
-            "chunks.jsonl",
             lambda c: c.update(start=10**30),
             "start: found 10+; expected an integer of at most 18 digits",
         ),
-        ("queries.jsonl", lambda q: q.update(id=1), "id: found 1; expected a text"),
         ("queries.jsonl", lambda q: q.update(tags="easy"), 'tags: found "easy"; expected a list'),
         (
             "queries.jsonl",
@@ -547,7 +480,6 @@ def changed(folder, name, change, number=0):
             lambda q: q.update({"a\x1b": 1}),
             r'found an unknown field "a\\u001b"; expected one of "annotator", ',
         ),
-        ("traces.jsonl", lambda t: t.update(error={"a": 1}), "error: found an object .*; expected a text or null"),
         (
             "traces.jsonl",
             lambda t: t["stages"][0].update(seconds=[1]),
@@ -565,16 +497,12 @@ def changed(folder, name, change, number=0):
         ),
         ("run.json", lambda r: r.update(stages=[]), "stages: found a list of 0; expected a list of 1 or more"),
         ("run.json", lambda r: r["stages"].append(r["stages"][0]), "stages: found .*; expected each name once"),
-        ("run.json", lambda r: r.update(notes="careful"), 'notes: found "careful"; expected a list'),
-        ("run.json", lambda r: r.update(truncated=[]), "truncated: found a list of 0; expected an object"),
         ("run.json", lambda r: r.update(profile="mine"), 'profile: found "mine"; expected one of default'),
         (
             "run.json",
             lambda r: r["spec"].update(candidates="5"),
             'spec.candidates: found "5"; expected an integer, 1 or more',
         ),
-        ("run.json", lambda r: r["spec"].update(environment=3), "spec.environment: found 3; expected an object"),
-        ("run.json", lambda r: r["spec"].update(sweep=["cell"]), "spec.sweep: found a list of 1; expected an object"),
         ("run.json", lambda r: r.update(cost={"latencies": 5}), "cost.latencies: found 5; expected a list"),
         ("run.json", lambda r: r.update(format=True), "found no format number"),
     ],
@@ -584,23 +512,6 @@ def test_a_field_of_another_kind_is_told_and_not_built_into_a_record(evaluation,
     changed(folder, name, change)
     with pytest.raises(RunError, match=message):
         load_evaluation(folder)
-
-
-def test_nesting_without_end_is_told(evaluation, tmp_path):
-    folder = save_evaluation(evaluation, tmp_path / "run")
-    (folder / "run.json").write_bytes(b"[" * 100_000)
-    with pytest.raises(RunError, match=r"run\.json: cannot be read: RecursionError"):
-        load_evaluation(folder)
-
-
-def test_what_is_written_about_pandas_in_the_scores_is_not_looked_at(evaluation, tmp_path):
-    import pyarrow.parquet
-
-    folder = save_evaluation(evaluation, tmp_path / "run")
-    table = pyarrow.parquet.read_table(folder / "scores.parquet")
-    damaged = table.replace_schema_metadata({b"pandas": b'{"index_columns": ["value"], "columns": 5}'})
-    pyarrow.parquet.write_table(damaged, folder / "scores.parquet")
-    assert str(load_evaluation(folder)) == str(evaluation)
 
 
 def test_what_a_later_raglift_adds_to_the_head_is_no_damage(evaluation, tmp_path):

@@ -131,10 +131,8 @@ def test_a_tsv_file_with_columns_is_a_table(tmp_path: Path) -> None:
         ),
         (["query,query", "a,b"], {}, 't.csv:1: found the column "query" twice'),
         (["query,passage", "a"], {}, "t.csv:2: found 1 cells; expected 2, as in the first row"),
-        (["query,passage", ",b"], {}, "t.csv:2: query: found an empty text"),
         (["id,query", ",b"], {}, "t.csv:2: id: found an empty text"),
         (["id,query", "1,b", "1,c"], {}, 't.csv:3: question: found another entry than in line 2 for "1"'),
-        (["query,tags", "a,x", "a,y"], {}, "t.csv:3: tags: found another entry than in line 2"),
         (["query,answerable", "a,maybe"], {}, 't.csv:2: answerable: found "maybe"; expected true or false'),
         (
             ["query,passage,answerable", "a,b,no"],
@@ -151,7 +149,6 @@ def test_a_tsv_file_with_columns_is_a_table(tmp_path: Path) -> None:
             "t.csv:2: found entries for end, start; expected a span: doc, start and end",
         ),
         (["query,doc,start,end", "a,tides.md,x,-3"], {"documents": TIDES}, 't.csv:2: start: found "x"'),
-        (["query,doc,start,end", "a,tides.md,x,-3"], {"documents": TIDES}, 't.csv:2: end: found "-3"'),
         (["query,doc,start,end", "a,tides.md,9,99"], {"documents": TIDES}, "t.csv:2: found the span from 9 to 99"),
         (
             ["query,passage,doc,start,end", "a,Low water,tides.md,0,10"],
@@ -160,8 +157,6 @@ def test_a_tsv_file_with_columns_is_a_table(tmp_path: Path) -> None:
         ),
         (["query,passage", '"a\nb",c', "x"], {}, "t.csv:4: found 1 cells"),
         (["query,passage", 'a,"b" c'], {}, "t.csv:2: found a row that is not CSV"),
-        (["query,passage", 'a,"b'], {}, "t.csv:2: found a row that is not CSV"),
-        (["query,passage", f"a,{'b' * 131_073}"], {}, "field larger than field limit"),
         (["query,passage"], {}, "found no queries"),
     ],
 )
@@ -354,7 +349,6 @@ def test_workbooks_that_cannot_be_read(
         ("x.json", {"rows": [3]}, {"root": "rows"}, "x.json: rows[0]: found 3; expected an object"),
         ("x.json", {"rows": []}, {"root": "cases"}, "x.json: cases: found no such field; expected a list of objects"),
         ("x.csv", "question,passage,\na,b,c\n", {}, 'x.csv:2: found "c" in column 3, which has no name'),
-        ("x.jsonl", [{"question": "a", "grade": "high", "passage": "b"}], {"format": "rows"}, 'grade: found "high"'),
     ],
 )
 def test_every_fault_says_where(

@@ -420,7 +420,7 @@ def _of_rankings(name: str, rankings: IdRankings) -> ExportedFile:
     scores = "its own scores" if rankings.own_scores else "scores that count the ranks down to 1"
     if rankings.lowered:
         scores += f", {rankings.lowered:,} of them lowered by the smallest step, for they equalled the one before"
-    holds = f"{rankings.hits:,} hits of {rankings.queries:,} queries after {rankings.name}, with {scores}"
+    holds = f"{rankings.hits:,} hits of {len(rankings):,} queries after {rankings.name}, with {scores}"
     return ExportedFile(name, holds, rankings.hits)
 
 

@@ -84,7 +84,7 @@ def _below(score: np.float32) -> np.float32:
     return below
 
 
-# Rankings and labels as ids, written as TREC files and Parquet; query by query, never whole in memory.
+# Rankings and labels as ids, written as TREC files and Parquet.
 
 
 # trec_eval divides lines at ASCII white space, Python's readers at any other too; U+FEFF begins no file
@@ -223,99 +223,74 @@ class ScoredIds(NamedTuple):
     """Strictly descending in single precision."""
 
 
-_Given = tuple[str, list[str], "list[float | None] | None"]
-"""A query's id, the ids in order, and their scores; None for no scores at all. Where they come from is walked through
-more than once, so that no other form of them is whole in memory."""
-
-
-@dataclass(frozen=True, eq=False)
-class _OfStage:
-    run: Run
-    stage: str
-
-    def __iter__(self) -> Iterator[_Given]:
-        for trace in self.run.traces:
-            hits = next((done.ranking.hits for done in trace.stages if done.stage == self.stage), ())
-            yield trace.query_id, [hit.chunk.id for hit in hits], [hit.score for hit in hits]
-
-
-@dataclass(frozen=True, eq=False)
-class _OfIds:
-    rankings: Mapping[str, Iterable[str]]
-    scores: Mapping[str, Iterable[float]] | None
-
-    def __iter__(self) -> Iterator[_Given]:
-        for query, ids in self.rankings.items():
-            yield query, list(ids), None if self.scores is None else list(self.scores.get(query, ()))
-
-
 @dataclass(frozen=True, eq=False)
 class IdRankings:
     """What one stage returned, as ids with scores that descend strictly; iterated query by query.
 
-    An id that occurs more than once in a ranking keeps only its first rank. The stage's own scores are taken where they
+    An id that occurs more than once in a ranking keeps only its first rank. The stage's own scores are taken if they
     tell the order of every ranking; else, for all of its rankings, scores that count down to 1.
     """
 
     name: str
     """The stage; the tag of a TREC run."""
-    source: Iterable[_Given]
+    rankings: tuple[ScoredIds, ...]
     own_scores: bool
     """Whether the scores are the stage's own."""
     lowered: int
     """How many of its own scores were lowered by the smallest step, because they equalled the one before."""
-    queries: int
-    hits: int
-    """How many there are, without the repeated ones."""
-    repeated: Mapping[str, int]
-    """For each query whose ranking held an id more than once: how many hits are left out."""
-    empty: tuple[str, ...]
-    """The queries with no hits."""
 
     @classmethod
     def of_stage(cls, run: Run, stage: str) -> IdRankings:
         """Return what a stage of a run returned."""
-        return cls._surveyed(stage, _OfStage(run, stage))
+        rankings = []
+        for trace in run.traces:
+            hits = next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
+            rankings.append((trace.query_id, [hit.chunk.id for hit in hits], [hit.score for hit in hits]))
+        return cls._of(stage, rankings)
 
     @classmethod
     def of_ids(
         cls, rankings: Mapping[str, Iterable[str]], scores: Mapping[str, Iterable[float]] | None, name: str
     ) -> IdRankings:
         """Return rankings that are lists of ids, with their scores if there are any."""
-        return cls._surveyed(name, _OfIds(rankings, scores))
+        known = {query: list(ids) for query, ids in rankings.items()}
+        given = {
+            query: [None] * len(ids) if scores is None else [*scores.get(query, ())] for query, ids in known.items()
+        }
+        return cls._of(name, [(query, ids, given[query]) for query, ids in known.items()])
 
     @classmethod
-    def _surveyed(cls, name: str, source: Iterable[_Given]) -> IdRankings:
-        queries = hits = lowered = 0
-        own_scores = True
-        repeated: dict[str, int] = {}
-        empty = []
-        for query, ids, scores in source:
-            kept, kept_scores = _each_once(ids, scores)
-            queries += 1
-            hits += len(kept)
-            if not kept:
-                empty.append(query)
-            if len(kept) < len(ids):
-                repeated[query] = len(ids) - len(kept)
-            found = descending(kept_scores) if own_scores and kept_scores is not None else None
-            if found is not None:
-                lowered += found.lowered
-            elif kept:
-                own_scores = False
-        return cls(name, source, own_scores, lowered if own_scores else 0, queries, hits, repeated, tuple(empty))
+    def _of(cls, name: str, rankings: Iterable[tuple[str, list[str], Sequence[float | None]]]) -> IdRankings:
+        once: dict[str, list[str]] = {}
+        own: dict[str, Descending | None] = {}
+        for query, ids, scores in rankings:
+            first = dict(zip(reversed(ids), reversed(scores), strict=True))
+            once[query] = list(dict.fromkeys(ids))
+            own[query] = descending([first[each] for each in once[query]])
+        found = [each for each in own.values() if each is not None]
+        has_own = len(found) == len(own)
+        return cls(
+            name=name,
+            rankings=tuple(
+                ScoredIds(query, ids, each.scores if has_own and (each := own[query]) else by_rank(len(ids)))
+                for query, ids in once.items()
+            ),
+            own_scores=has_own,
+            lowered=sum(each.lowered for each in found) if has_own else 0,
+        )
+
+    @property
+    def hits(self) -> int:
+        """How many there are, without the repeated ones."""
+        return sum(len(each.ids) for each in self.rankings)
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """The queries with no hits."""
+        return tuple(each.query_id for each in self.rankings if not each.ids)
 
     def __iter__(self) -> Iterator[ScoredIds]:
-        for query, ids, scores in self.source:
-            kept, kept_scores = _each_once(ids, scores)
-            found = descending(kept_scores or ()) if self.own_scores else None
-            yield ScoredIds(query, kept, by_rank(len(kept)) if found is None else found.scores)
+        return iter(self.rankings)
 
-
-def _each_once(ids: list[str], scores: list[float | None] | None) -> tuple[list[str], list[float | None] | None]:
-    if len(set(ids)) == len(ids):
-        return ids, scores
-    first: dict[str, int] = {}
-    for location, each in enumerate(ids):
-        first.setdefault(each, location)
-    return list(first), None if scores is None else [scores[location] for location in first.values()]
+    def __len__(self) -> int:
+        return len(self.rankings)

@@ -79,7 +79,7 @@ def test_a_trec_run_and_qrels(evaluation: Evaluation, tmp_path: Path) -> None:
     assert "4 labels of 3 queries, 1 of them judged irrelevant" in told
     assert "AP and NDCG for all 3 labelled queries." in told
     assert "Queries that nothing came back for, which count 0 in raglift: 1; trec_eval counts them only with -c" in told
-    assert repr(made) == f"Export({str(made.folder)!r}, 3 files; print() shows them)"
+    assert repr(made) == f"Export({str(made.folder)!r}, 2 files; print() shows them)"
 
 
 def test_all_stages_have_a_file_each_and_the_last_is_the_default(evaluation: Evaluation, tmp_path: Path) -> None:
