@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -74,18 +73,6 @@ def test_it_survives_saving_and_another_match_rule(form: str, tmp_path: Any) -> 
         assert outcomes(again) == outcomes(direct) == {"found": 1, "not_retrieved": 2}
         omegas = [rescore(each, match=rule, metrics=["span_precision_omega"]) for each in (again, direct)]
         assert omegas[0].to_frame().equals(omegas[1].to_frame())
-
-
-def test_a_run_of_an_older_version_says_that_abutting_chunks_are_not_known(tmp_path: Any) -> None:
-    folder = measured([FORMS["chunks"](*cut) for cut in CUTS]).save(tmp_path / "run")
-    head = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    noted = []
-    for _ in range(2):
-        again = rescore(load_evaluation(folder), ks=(3,), metrics=["span_precision_omega"])
-        noted.append(any(note.startswith("span_precision_omega: which chunks abut") for note in again.notes))
-        head["inventory"].pop("abutting", None)  # as 0.1.0 saved it
-        (folder / "run.json").write_text(json.dumps(head), encoding="utf-8")
-    assert noted == [False, True]
 
 
 def test_offsets_of_chunks_are_checked_like_those_of_hits() -> None:

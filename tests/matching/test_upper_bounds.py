@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from raglift.matching.match import inventory_of, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.records.documents import Chunk, Document
@@ -46,7 +44,7 @@ def test_only_the_chunks_that_overlap_a_passage_are_kept_each_once() -> None:
 
 def test_it_remembers_what_was_looked_for() -> None:
     kept = inventory_of([], cut(20), (TOWER,), MatchRule(minimum_length=5, unicode_folding=True))
-    assert kept == Inventory(5, (), (), minimum_length=5, unicode_folding=True, abutting=True, by_script=True)
+    assert kept == Inventory(5, (), (), minimum_length=5, unicode_folding=True)
 
 
 def test_whole_chunks_come_with_what_is_wanted() -> None:
@@ -76,11 +74,3 @@ def test_nothing_overlaps_a_query_without_labels_or_with_chunk_ids_alone() -> No
         (0, 0, 0),
         (59, 59, 60),
     ]
-
-
-def test_where_abutting_chunks_were_not_looked_for_none_of_them_counts() -> None:
-    queries = [query(passage(20, 40))]
-    kept = inventory_of(queries, cut(20), (TOWER,), COVERAGE)
-    assert len(kept.touching) == 3
-    assert span_upper_bound_of(queries, kept, COVERAGE).chunks.tolist() == [60]
-    assert span_upper_bound_of(queries, replace(kept, abutting=False), COVERAGE).chunks.tolist() == [20]

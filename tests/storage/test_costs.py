@@ -1,8 +1,7 @@
-"""What a run cost, on disk; and runs that were saved before cost was measured."""
+"""What a run cost, on disk."""
 
 import dataclasses
 import json
-import math
 
 import pytest
 
@@ -31,30 +30,6 @@ def evaluation():
 
 def with_cost(evaluation, cost):
     return dataclasses.replace(evaluation, run=dataclasses.replace(evaluation.run, cost=cost))
-
-
-@pytest.mark.parametrize(
-    "cost", [COST, Cost(), Cost(index=IndexCost(3, 3, 0, None, 96)), None], ids=["all", "nothing", "index", "none"]
-)
-def test_a_cost_comes_back_as_it_was(evaluation, tmp_path, cost):
-    folder = save_evaluation(with_cost(evaluation, cost), tmp_path / "run")
-    assert load_evaluation(folder).run.cost == cost
-
-
-def test_a_stage_that_no_query_came_through_comes_back(evaluation, tmp_path):
-    cost = Cost((StageLatency("retrieve", 0, math.nan, math.nan, failed=3),))
-    loaded = load_evaluation(save_evaluation(with_cost(evaluation, cost), tmp_path / "run")).run.cost
-    assert math.isnan(loaded.latencies[0].p50)
-    assert math.isnan(loaded.latencies[0].p95)
-    assert (loaded.latencies[0].queries, loaded.latencies[0].failed) == (0, 3)
-
-
-def test_a_run_saved_before_cost_was_measured_has_none(evaluation, tmp_path):
-    folder = save_evaluation(with_cost(evaluation, COST), tmp_path / "run")
-    head = json.loads((folder / "run.json").read_bytes())
-    del head["cost"]
-    (folder / "run.json").write_text(json.dumps(head), encoding="utf-8")
-    assert load_evaluation(folder).run.cost is None
 
 
 @pytest.mark.parametrize(

@@ -432,19 +432,6 @@ def test_a_missing_folder_is_told(tmp_path):
         load_evaluation(tmp_path / "run.json")
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        (Chunk("text", id=7), {"id": "7"}),
-        (Chunk("text", id="c", start=10**30, end=2.5), {"start": None, "end": None}),
-    ],
-    ids=["a number for an id", "places of no text"],
-)
-def test_what_a_system_puts_into_chunks_against_their_types_is_saved_so_that_it_can_be_loaded(tmp_path, given, kept):
-    chunk = saved(evaluation_of(given), tmp_path / "run").run.traces[0].stages[0].ranking[0].chunk
-    assert {name: getattr(chunk, name) for name in kept} == kept
-
-
 def changed(folder, name, change, number=0):
     """Change one field of a line of a file, or of `run.json`."""
     path = folder / name

@@ -88,9 +88,9 @@ def _differ(one: EvaluationRecord, other: EvaluationRecord, lengths: Mapping[str
     return differ_in_length(lengths) and not _share_hits(one, other)
 
 
-def _settings(inventory: Inventory) -> tuple[int, bool, bool, bool]:
+def _settings(inventory: Inventory) -> tuple[int, bool]:
     """Return what decides which chunks of an index an inventory names."""
-    return inventory.minimum_length, inventory.unicode_folding, inventory.abutting, inventory.by_script
+    return inventory.minimum_length, inventory.unicode_folding
 
 
 def _touching(inventory: Inventory) -> set[tuple[object, ...]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.notes import evaluation_notes
-from raglift.analysis.records import EvaluationRecord, Note
+from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.repetitions import over_repetitions
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.tokens import EstimatedTokens
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
 # A run, matched and scored.
 
 
-_WITHOUT_ABUTTING = (
-    "span_precision_omega: which chunks abut a passage without sharing a character with it was not kept when this run "
-    "was measured, so they are not counted, as they are in Chroma's code; evaluate again to count them"
-)
-
-
 def scored_run(
     run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str, counter: TokenCounts
 ) -> EvaluationRecord:
@@ -61,8 +55,6 @@ def scored_run(
     )
     match_tables = match_run(run, rankings, dataset.queries, rule, reach=reach, counter=counter)
     notes = []
-    if reach is not None and run.inventory is not None and not run.inventory.abutting:
-        notes.append(Note(_WITHOUT_ABUTTING))
     budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),

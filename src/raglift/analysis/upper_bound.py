@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from raglift.base.display import lines_text
-from raglift.base.words import length_in_letters
 from raglift.errors import ConfigurationError
 from raglift.matching.coverage import Choices, characters_needed, covered_length, fewest_intervals, is_enough
 from raglift.matching.match import match_rankings
@@ -331,8 +330,6 @@ def _alternative(
 def serves(inventory: Inventory, rule: MatchRule) -> bool:
     """Whether the chunks that overlap passages include every chunk of the index that a rule could match."""
     if rule.mode == "fuzzy" or rule.minimum_length < inventory.minimum_length:
-        return False
-    if not inventory.by_script and any(length_in_letters(chunk.text) > len(chunk.text) for chunk in inventory.touching):
         return False
     return rule.unicode_folding == inventory.unicode_folding
 

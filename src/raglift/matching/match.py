@@ -340,9 +340,7 @@ def inventory_of(
     numbers, chunk = np.unique(touches.chunk, return_inverse=True)
     rows = zip(touches.query.tolist(), touches.fact.tolist(), touches.passage.tolist(), chunk.tolist(), strict=True)
     touching = tuple(chunks[number] for number in numbers.tolist())
-    return Inventory(
-        len(chunks), touching, tuple(rows), rule.minimum_length, rule.unicode_folding, abutting=True, by_script=True
-    )
+    return Inventory(len(chunks), touching, tuple(rows), rule.minimum_length, rule.unicode_folding)
 
 
 def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) -> SpanUpperBound:
@@ -364,8 +362,7 @@ def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: Ma
     for _, fact, alternative, number in inventory.touches:
         row, chunk = int(passages.first[fact]) + alternative, inventory.touching[number]
         part = _covered_part(chunk, flat[row], rule, text)
-        # By text some abutting chunks are found in any case: all of them count, or none
-        if part is not None and (inventory.abutting or part[0] < part[1]):
+        if part is not None:
             overlaps[row].append(part)
             touching[row].append(chunk)
     covered, passage_characters = covered_characters(len(queries), facts, passages, overlaps)

@@ -355,10 +355,6 @@ class Inventory:
     passage."""
     unicode_folding: bool = False
     """Whether texts were folded before they were compared."""
-    abutting: bool = False
-    """Whether chunks that only abut a passage were looked for; they were not by 0.1.0."""
-    by_script: bool = False
-    """Whether a Chinese character counted as three letters and a Korean syllable as two; 0.1.0 counted characters."""
 
     def __repr__(self) -> str:
         return f"Inventory({self.chunks:,} chunks, {len(self.touching):,} of them touch a passage)"

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin,
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     FailFast,
     Field,
@@ -209,8 +208,6 @@ class SavedInventory(SavedModel):
     ]
     minimum_length: Count
     unicode_folding: Flag
-    abutting: Flag = False
-    by_script: Flag = False
 
 
 class _Relabelled(SavedModel):
@@ -269,10 +266,6 @@ def _names(stages: tuple[StageInfo, ...]) -> tuple[StageInfo, ...]:
     return stages
 
 
-def _note(value: Any) -> Any:
-    return {"text": value} if isinstance(value, str) else value  # a text alone is of no kind
-
-
 class Header(SavedModel):
     """`run.json`, besides its format."""
 
@@ -285,7 +278,7 @@ class Header(SavedModel):
     truncated: dict[Text, Count]
     truncated_tokens: dict[Text, Count] = {}
     beyond_candidates: dict[Text, Count] = {}
-    notes: Several[Annotated[Note, Saved(), BeforeValidator(_note)]]
+    notes: Several[Annotated[Note, Saved()]]
     inventory: SavedInventory | None = None
     cost: Annotated[Cost, Saved()] | None = None
     own_metrics: dict[Text, Object] = {}

@@ -183,8 +183,7 @@ def _inventory(saved: SavedInventory, chunks: list[Chunk], queries: tuple[Query,
         known = 0 <= query < len(queries) and 0 <= fact < len(facts) and 0 <= alternative < facts[fact]
         if not known or not 0 <= number < len(touching):
             raise WrongKind(f"inventory.touches: found the touch {list(touch)}; expected numbers of what is saved")
-    looked_for = saved.minimum_length, saved.unicode_folding, saved.abutting, saved.by_script
-    return Inventory(saved.chunks, touching, saved.touches, *looked_for)
+    return Inventory(saved.chunks, touching, saved.touches, saved.minimum_length, saved.unicode_folding)
 
 
 def _check_stages(source: Path, names: tuple[str, ...], traces: tuple[Trace, ...]) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
     from raglift.records.labels import Query
-    from raglift.records.rankings import Call, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
+    from raglift.records.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace
 
 
 def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -126,20 +126,18 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "format": FORMAT,
         "dataset": evaluation.dataset.name,
         "spec": run.spec,
-        "stages": [_stage_line(stage) for stage in run.stages],
+        "stages": [asdict(stage) for stage in run.stages],
         "run_notes": run.notes,
         "profile": evaluation.profile,
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
+        "own_metrics": describe_own(evaluation.scores.metrics),
         "truncated": evaluation.truncated,
         "truncated_tokens": evaluation.truncated_tokens,
+        "beyond_candidates": evaluation.beyond_candidates,
         "notes": [asdict(remark) for remark in evaluation.remarks],
         "inventory": inventory,
         "cost": None if run.cost is None else asdict(run.cost),
     }
-    if evaluation.beyond_candidates:
-        head["beyond_candidates"] = evaluation.beyond_candidates
-    if own := describe_own(evaluation.scores.metrics):
-        head["own_metrics"] = own
     write_json(folder / RUN, head)
     scores = evaluation.scores
     frame = score_keys(scores.query_ids, scores.stages, scores.metrics)
@@ -200,15 +198,6 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
     return chunk
 
 
-def _stage_line(stage: StageInfo) -> dict[str, Any]:
-    """Leave out what is not known, so that a raglift that does not know of it reads the run."""
-    line = asdict(stage)
-    for name in ("read_in_part", "changed_hits", "vocabularies"):
-        if not line[name]:
-            del line[name]
-    return line
-
-
 def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
     return {
         "chunks": inventory.chunks,
@@ -216,8 +205,6 @@ def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
         "touches": inventory.touches,
         "minimum_length": inventory.minimum_length,
         "unicode_folding": inventory.unicode_folding,
-        "abutting": inventory.abutting,
-        "by_script": inventory.by_script,
     }
 
 
