@@ -7,7 +7,7 @@ import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZipFile
 
 from raglift.base.limits import allowed, most_bytes
 from raglift.base.validation import quoted
@@ -110,10 +110,6 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MATH_TEXT = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 _SKIPPED = {f"{_WORD}moveFrom", "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
 """What stands elsewhere too: the former place of text that was moved, and what older programs show instead."""
-_TREE = 16
-"""How many times the size of its text an XML tree may take in memory."""
-_HEAD = 64
-_BEFORE_MARKUP = b"\xef\xbb\xbf\xfe\xff\x00 \t\r\n"
 
 
 def _read_docx(data: bytes, location: Location) -> PagedText | None:
@@ -142,29 +138,17 @@ def _read_docx(data: bytes, location: Location) -> PagedText | None:
 
 
 def _fits(data: bytes, location: Location) -> bool:
-    """Whether an archive can be unpacked and parsed; if not, a fault. No part unpacks to more than it states.
+    """Whether an archive unpacks to no more than is taken; if not, a fault.
 
     Raises:
         BadZipFile: it is none.
     """
     with ZipFile(io.BytesIO(data)) as archive:
-        parts = archive.infolist()
-        total = sum(part.file_size for part in parts)
-        markup = sum(part.file_size for part in parts if _is_markup(archive, part))
-    if total > most_bytes() or markup > most_bytes() // _TREE:
-        location.fault(
-            f"a DOCX that unpacks to {total:,} bytes, {markup:,} of them XML",
-            f"{allowed()}; of XML a {_TREE}th of it",
-        )
+        total = sum(part.file_size for part in archive.infolist())
+    if total > most_bytes():
+        location.fault(f"a DOCX that unpacks to {total:,} bytes", allowed())
         return False
     return True
-
-
-def _is_markup(archive: ZipFile, part: ZipInfo) -> bool:
-    """Whether a part is XML by what it holds: its name may say anything."""
-    with archive.open(part) as file:
-        head = file.read(_HEAD).lstrip(_BEFORE_MARKUP)
-    return not head or head.startswith(b"<")
 
 
 def _texts(element: Any, *, is_laid_out: bool, in_cell: bool = False) -> Iterator[str]:
