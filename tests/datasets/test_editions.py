@@ -149,7 +149,7 @@ def test_planted_edits_lead_to_the_same_passage_or_to_none(planted: tuple[str, s
     location = Location("queries.jsonl", [], field="relevant[0]")
     sources = Sources([Document("doc", text)], tolerant=True)
     span = sources.find_quote("doc", head, tail, location)
-    inexact, _ = sources.told("q")
+    inexact, _ = sources.take_notes("q")
     assert (span is None) == bool(location.faults)
     if span is not None and not any(not quote.is_taken for quote in inexact):
         # To the word: at an edge, an edit may have cut one in two, or joined it with the next. Elsewhere only where the
@@ -255,7 +255,7 @@ def test_words_like_the_last_ones_before_them_are_told() -> None:
     location = Location("queries.jsonl", [], field="relevant[0]")
     span = sources.find_quote("doc", "The keeper came", "he trimmed the lamp at dusk.", location)
     assert span == (0, len(text))
-    (quote,), _ = sources.told("q")
+    (quote,), _ = sources.take_notes("q")
     assert (quote.where, quote.found, quote.is_taken) == ("relevant[0].to", "He trimmed the lamp at duskk.", False)
 
 

@@ -208,10 +208,10 @@ def _skipped_lines(files: Mapping[str, Path], skipped: Sequence[str], outside: i
         for path in skipped:
             first_of.setdefault(_kind(path), path)
         kinds = Counter(map(_kind, skipped)).most_common()
-        told = ", ".join(f"{many:,} {kind}" for kind, many in kinds[:_LISTED])
+        listed = ", ".join(f"{many:,} {kind}" for kind, many in kinds[:_LISTED])
         others = sum(many for _, many in kinds[_LISTED:])
         more = f", {others:,} of other kinds" if others else ""
-        yield f"{len(skipped):,} of {counted(len(files), 'file')} not read: {told}{more} (as {skipped[0]})"
+        yield f"{len(skipped):,} of {counted(len(files), 'file')} not read: {listed}{more} (as {skipped[0]})"
         yield from _hints({kind: files[first_of[kind]] for kind, _ in kinds})
     if outside:
         yield f"{counted(outside, 'link')} out of the folder not followed"

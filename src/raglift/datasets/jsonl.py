@@ -76,7 +76,7 @@ def resolve_queries(
             (here / "id").fault(f"the id {quoted(query.id)} of line {first_line[query.id]}", "a unique id")
         elif query.id:
             first_line[query.id] = here.line
-        nearly, missing = sources.told(query.id)
+        nearly, missing = sources.take_notes(query.id)
         inexact += nearly
         left_out += missing
         if missing and not query.facts:

@@ -133,7 +133,7 @@ class Sources:
         self._inexact: list[InexactQuote] = []
         self._left_out: list[UnresolvedLabel] = []
 
-    def told(self, query_id: str) -> tuple[list[InexactQuote], list[UnresolvedLabel]]:
+    def take_notes(self, query_id: str) -> tuple[list[InexactQuote], list[UnresolvedLabel]]:
         """Return what was found in other words, and what was left out, since this was last asked.
 
         Args:

@@ -334,7 +334,10 @@ class LabelSources:
         return {what: {name or _PEOPLE: count for name, count in counts.items()} for what, counts in provenance.items()}
 
     def __str__(self) -> str:
-        parts = [_told("labels", self.passages, "passage", "judged"), _told("queries", self.queries, "", "written")]
+        parts = [
+            _counts_in_words("labels", self.passages, "passage", "judged"),
+            _counts_in_words("queries", self.queries, "", "written"),
+        ]
         return "; ".join(filter(None, parts))
 
 
@@ -342,7 +345,7 @@ PEOPLE = LabelSources()
 """No model had a part."""
 
 
-def _told(what: str, counts: Mapping[str | None, int], noun: str, verb: str) -> str:
+def _counts_in_words(what: str, counts: Mapping[str | None, int], noun: str, verb: str) -> str:
     """Return `labels: 120 passages judged by a model, 30 by people`; empty if people made all of them."""
     if not any(name is not None for name in counts):
         return ""

@@ -51,15 +51,15 @@ class Answer:
         return json.dumps({**content, "seconds": self.seconds, "tries": self.tries}).encode()
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Answer:
+    def from_bytes(cls, data: bytes) -> Answer:
         """Return what was kept.
 
         Raises:
             ValueError, TypeError, LookupError, RagliftError: it is not what is written now.
         """
-        kept = json.loads(content)
-        value = _session(kept["session"]) if "session" in kept else _ranking(kept["hits"])
-        return cls(value, float(kept["seconds"]), int(kept.get("tries", 1)))
+        content = json.loads(data)
+        value = _session(content["session"]) if "session" in content else _ranking(content["hits"])
+        return cls(value, float(content["seconds"]), int(content.get("tries", 1)))
 
 
 def hits_as_json(ranking: Ranking) -> list[list[Any]]:

@@ -73,7 +73,7 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 """What reading a record raises when a file is not what was written."""
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return what an error of `DAMAGE` says, on one line; one that no check has worded comes with its kind."""
     words = printable(excerpt(str(error), _LONGEST_WORDS))
     return words if isinstance(error, (WrongKind, RagliftError)) else f"{type(error).__name__}: {words}"
@@ -119,7 +119,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         _raise_if_out_of_memory(path, error)
-        raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
+        raise RunError(f"{path}: cannot be read: {error_text(error)}; run the evaluation again") from error
 
 
 def _raise_if_out_of_memory(path: Path, error: Exception) -> None:
@@ -131,7 +131,7 @@ def _raise_if_out_of_memory(path: Path, error: Exception) -> None:
 def _parsed(line: bytes) -> Any:
     """Return what a line of JSON says, by the parser of pydantic, in half the time of Python's.
 
-    What only Python's takes, as half a character, or nobody, goes to it: its errors are those that are told.
+    What only Python's takes, as half a character, or nobody, goes to it: its errors are those that are shown.
     """
     try:
         return from_json(line)
@@ -159,5 +159,5 @@ def read_lines(path: Path, build: Callable[[Any], T]) -> list[T]:
         _raise_if_out_of_memory(path, error)
         raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
     except DAMAGE as error:
-        raise RunError(f"{path}:{number}: damaged: {told(error)}; run the evaluation again") from error
+        raise RunError(f"{path}:{number}: damaged: {error_text(error)}; run the evaluation again") from error
     return records

@@ -26,10 +26,10 @@ from raglift.storage.layout import (
     RUN,
     SCORES,
     TRACES,
+    error_text,
     read_json,
     read_lines,
     score_keys,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
         if not is_file(source / RUN):
             raise RunError(_no_run(source))
     except OSError as error:
-        raise RunError(f"{source}: cannot be read: {told(error)}; expected the right to look into it") from error
+        raise RunError(f"{source}: cannot be read: {error_text(error)}; expected the right to look into it") from error
     head = read_json(source / RUN)
     if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise RunError(f"{source / RUN}: found no format number; expected the {RUN} of a saved evaluation")
@@ -79,7 +79,7 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
     except RunError:
         raise
     except DAMAGE as error:
-        raise _damaged(source / RUN, told(error)) from error
+        raise _damaged(source / RUN, error_text(error)) from error
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def _read_scores(
     except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:
         if is_out_of_memory(error):
             raise MemoryError(f"{path}: there is not enough memory to read it") from error
-        raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
+        raise RunError(f"{path}: cannot be read: {error_text(error)}; run the evaluation again") from error
     if (np.abs(values) > LARGEST_SCORE).any():
         raise _damaged(path, f"found a score larger than {LARGEST_SCORE:g}")
     if not of_them:

@@ -113,9 +113,9 @@ def _read_facts(value: Any, documents: Mapping[str, Document], labels: str, loca
         here = location / index
         passages = []
         for number, doc_id in enumerate(ids):
-            there = here / number if isinstance(group, list) else here
+            at = here / number if isinstance(group, list) else here
             if documents and doc_id not in documents:
-                there.fault(f"the unknown id {quoted(doc_id)}", f"a doc_id of {CORPUS}")
+                at.fault(f"the unknown id {quoted(doc_id)}", f"a doc_id of {CORPUS}")
             else:
                 passages.append(_passage(doc_id, documents, labels))
         facts.append(tuple(passages))

@@ -54,7 +54,7 @@ def read_ir_dataset(
         "qrels": found.has_qrels(),
         "docs": found.has_docs() or documents is not None,
     }
-    missing = [part for part, there in parts.items() if not there]
+    missing = [part for part, is_known in parts.items() if not is_known]
     if missing:
         below = [each for each in ir_datasets.registry if each.startswith(f"{name}/")][:5]
         expected = "a dataset with docs, queries and qrels" + (f", as {', '.join(below)}" if below else "")

@@ -121,8 +121,8 @@ def _read_pairs(entry: Mapping[str, Any], location: Location) -> tuple[tuple[Que
     for query_id, text in tables["queries"].items():
         here = location / "queries" / quoted(query_id)
         if read_name(query_id, here) and read_string(text, here):
-            there = location / "relevant_docs" / quoted(query_id)
-            facts = _read_relevant(tables["relevant_docs"].get(query_id, []), documents, there)
+            at = location / "relevant_docs" / quoted(query_id)
+            facts = _read_relevant(tables["relevant_docs"].get(query_id, []), documents, at)
             queries.append(Query(query_id, text, facts))
     return tuple(queries), tuple(documents.values())
 

@@ -271,9 +271,11 @@ def score_files(
     found = []
     for path, called in zip(paths, titles, strict=True):
         rankings = read_run(path, form=form)
-        kept = answered(rankings, labels, qrels)
-        missing = sum(any(grade > 0 for grade in labels[query].values()) for query in labels.keys() - kept.keys())
-        counted = kept if answered_only else labels
+        ranked_labels = answered(rankings, labels, qrels)
+        missing = sum(
+            any(grade > 0 for grade in labels[query].values()) for query in labels.keys() - ranked_labels.keys()
+        )
+        counted = ranked_labels if answered_only else labels
         _require_relevant(counted, qrels, f"that {path} answers" if answered_only else "")
         scores = score_rankings(rankings, counted, metrics, profile=profile)
         notes = (*rankings.notes, *scores.notes)
@@ -313,8 +315,8 @@ def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[st
     Raises:
         ConfigurationError: there is no such query.
     """
-    kept = [query for query in labels if rankings.length(query)]
-    if not kept:
+    queries = [query for query in labels if rankings.length(query)]
+    if not queries:
         theirs, ours = next(iter(labels), None), next(iter(rankings), None)
         raise ConfigurationError(
             f"{rankings.path}: found rankings of {'no query' if ours is None else f'queries as {quoted(ours)}'} and "
@@ -322,8 +324,8 @@ def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[st
             "least one query in both"
         )
     if isinstance(labels, NumberedLabels):
-        return labels.only(kept)
-    return {query: labels[query] for query in kept}
+        return labels.only(queries)
+    return {query: labels[query] for query in queries}
 
 
 def _require_relevant(labels: Mapping[str, Mapping[str, int]], qrels: str | os.PathLike[str], which: str) -> None:
