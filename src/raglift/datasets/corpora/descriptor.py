@@ -48,19 +48,14 @@ def _scheme_and_local(url: str) -> tuple[str, bool]:
     return (parts.scheme if parts.hostname else ""), parts.hostname in _THIS_MACHINE
 
 
-# Project Gutenberg's header and licence, which are not part of the book. Editions of one book differ in both, and
-# some copies lost the START line. The header ends after that line or, without one, after the last paragraph near the
-# top that is plainly part of it; the footer begins with whichever closing formula comes first near the end. A text
-# that has neither is left as it is.
+# Project Gutenberg's header and licence, which are not part of the book. The header ends after the line START; the
+# footer begins with whichever closing formula comes first near the end. A text that has neither is left as it is.
 
 
 _HEADER_LINES = 200
 _FOOTER_LINES = 600
 
 _BOOK = r"e-?(?:book|text)"
-_OPENING = re.compile(
-    rf"\W*(?:the )?project gutenberg(?:[’']s)?(?:-tm|\(tm\)|™)? (?:{_BOOK}\b|.*, by\b)", re.IGNORECASE
-)
 _START = re.compile(rf"\s*\*\*\* ?start of (?:this|the) project gutenberg {_BOOK}\b", re.IGNORECASE)
 _END = re.compile(
     rf"\s*(?:\*\*\* ?end of (?:this|the) project gutenberg {_BOOK}\b"
@@ -69,13 +64,6 @@ _END = re.compile(
     re.IGNORECASE,
 )
 _PRODUCED = re.compile(rf"(?:produced|{_BOOK} prepared) by\b", re.IGNORECASE)
-_BOILERPLATE = re.compile(
-    rf"{_OPENING.pattern}|{_PRODUCED.pattern}|this {_BOOK} is for the use of any"
-    r"|\W*(?:title|subtitle|authors?|editors?|translators?|illustrators?|contributors?|credits|language"
-    r"|posting date|release date|(?:most recently|last) updated|original publication"
-    r"|character set encoding): ",
-    re.IGNORECASE,
-)
 
 
 def strip_gutenberg(text: str) -> str:
@@ -103,11 +91,7 @@ def _header_end(lines: list[str]) -> int:
         if _START.match(line):
             # a long title wraps
             return index + 1 if line.rstrip().endswith("***") else _paragraph_end(lines, index)
-    top = min(_HEADER_LINES, len(lines))
-    first = next((index for index in range(top) if lines[index].strip()), 0)
-    rest = [index for index in range(first + 1, top) if _BOILERPLATE.match(lines[index])]
-    # a text may begin by speaking of Project Gutenberg: its header says more than that
-    return _paragraph_end(lines, rest[-1]) if rest and _OPENING.match(lines[first]) else 0
+    return 0
 
 
 def _footer_start(lines: list[str], begin: int) -> int:
