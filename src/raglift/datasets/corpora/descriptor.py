@@ -220,7 +220,7 @@ def _check(descriptor: Descriptor, location: Location) -> None:
     if (descriptor.documents is None) == (text is None):
         found = "documents and [text]" if text else "neither documents nor [text]"
         location.fault(found, "one of the two: a folder of documents, or a text to download")
-    for where, name in (("documents", descriptor.documents), ("text.file", text and text.file)):
+    for where, name in (("documents", descriptor.documents), ("text.file", None if text is None else text.file)):
         if name is not None and (len(PurePosixPath(name).parts) != 1 or name.startswith(".") or _NO_NAME.search(name)):
             (location / where).fault(shown(name), "a name in the folder of the corpus, without any path")
     for index, url in enumerate(text.urls if text else ()):
