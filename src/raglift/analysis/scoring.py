@@ -54,7 +54,6 @@ def scored_run(
         span_upper_bound_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
     )
     match_tables = match_run(run, rankings, dataset.queries, rule, reach=reach, counter=counter)
-    notes = []
     budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
@@ -78,7 +77,7 @@ def scored_run(
         beyond_candidates=beyond,
     )
     cut = {metric.budget for metric in metrics if metric.budget is not None and not MEASURES[metric.name].needs_budget}
-    return replace(found, remarks=(*evaluation_notes(found, sorted(cut)), *notes))
+    return replace(found, remarks=tuple(evaluation_notes(found, sorted(cut))))
 
 
 def scored_by(evaluation: EvaluationRecord, rule: MatchRule, counter: TokenCounts) -> EvaluationRecord:
