@@ -88,7 +88,6 @@ from pathlib import Path
 import numpy as np
 import ray
 from ray.cluster_utils import Cluster as Nodes
-from raglift.components import embedding, rerankers
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.specification.record import Sweep
 
@@ -128,7 +127,7 @@ def main(folder):
         assert rankings(one.evaluation) == rankings(two.evaluation), one.cell.name
         np.testing.assert_array_equal(one.evaluation.scores.values, two.evaluation.scores.values)
     told = [file.read_text().split() for file in seen.iterdir()]
-    assert {gpus for gpus, _ in told} == {"0.5"}, told  # what tasks of models took
+    assert {gpus for gpus, _ in told} == {"0"}, told  # models compute on the processor
     loads = [int(loaded) for _, loaded in told]
     assert max(loads) == 1, told  # a worker loads the model once
     assert len(told) <= 4, told  # and does many tasks: as many workers at once as there are nodes
@@ -148,7 +147,7 @@ from pathlib import Path
 FOLDER = Path(os.environ["OBSERVED"])
 
 def observe():
-    from raglift.components import embedding, models, rerankers
+    from raglift.components import embedding, late_interaction, models
 
     def noting(function):
         def call(*given):
@@ -164,7 +163,7 @@ def observe():
             return function(*given)
         return call
 
-    for cls in (embedding.SentenceTransformerEmbedder, rerankers.LateInteractionReranker):
+    for cls in (embedding.SentenceTransformerEmbedder, late_interaction.LateInteractionReranker):
         name = "embed" if hasattr(cls, "embed") else "score"
         setattr(cls, name, noting(getattr(cls, name)))
 
