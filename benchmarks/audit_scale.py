@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from raglift.auditing.dataset_audit import audit
 from raglift.matching.chunk_index import Touches, touching_chunks
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.components.chunkers import RecursiveChunker, TokenChunker
-from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.retrievers import DenseRetriever
 from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, RagliftError
+from raglift.retrieval.chunkers import RecursiveChunker, TokenChunker
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
+from raglift.retrieval.retrievers import DenseRetriever
 from raglift.running.evaluation import evaluate
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.components.chunkers import Chunker
-    from raglift.components.embedding import Embedder
-    from raglift.records.dataset import Dataset
+    from raglift.retrieval.chunkers import Chunker
+    from raglift.retrieval.embedding import Embedder
+    from raglift.types.dataset import Dataset
 
 K = 5
 METRICS = (f"span_recall@{K}", f"span_precision@{K}", "span_precision_omega", f"span_iou@{K}")

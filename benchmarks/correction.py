@@ -32,15 +32,15 @@ import numpy as np
 from scipy import stats
 
 import raglift as rl
-from raglift.judging import HumanSample, pool
-from raglift.records.labels import Query
+from raglift.grading import HumanSample, pool
 from raglift.stats import Clusters, CorrectedTotal, corrected_total
 from raglift.testing import FakeRetriever
+from raglift.types.labels import Query
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raglift.records.dataset import Dataset
+    from raglift.types.dataset import Dataset
 
     Numbers = NDArray[np.float64]
     Grades = Mapping[str, Mapping[str, int]]
@@ -142,7 +142,7 @@ def two_systems(collection: Collection, seed: int = 2) -> dict[str, rl.Evaluatio
 
 def labels_of(runs: Mapping[str, rl.Evaluation], grades: Grades) -> Dataset:
     """Return grades as the labels of a model: one fact a relevant document."""
-    from raglift.records.labels import Annotator, Fact, Passage
+    from raglift.types.labels import Annotator, Fact, Passage
 
     queries = []
     for entry in pool(runs, depth=10).queries:

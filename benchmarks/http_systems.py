@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 import raglift as rl
-from raglift.components.services.http_retriever import HttpRetriever
-from raglift.records.dataset import Dataset
+from raglift.retrieval.services.http_retriever import HttpRetriever
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
+from raglift.types.dataset import Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

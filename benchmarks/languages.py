@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING
 import bm25s
 
 import raglift as rl
-from raglift.components import DenseRetriever, SentenceTransformerEmbedder, build_index, parse_retriever
-from raglift.records import Chunk
+from raglift.retrieval import DenseRetriever, SentenceTransformerEmbedder, build_index, parse_retriever
+from raglift.types import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.components import Retriever
+    from raglift.retrieval import Retriever
 
 ANSERINI = "bm25(stemmer=porter,k1=0.9,b=0.4)"
 DENSE = "dense"

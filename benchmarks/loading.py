@@ -91,12 +91,12 @@ def save_run(folder: Path, queries: int, hits: int = HITS) -> float:
 
     from raglift.metrics.computing import Scores
     from raglift.metrics.parsing import parse
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Fact, Passage, Query
-    from raglift.records.rankings import Ranking, Run, StageInfo, StageTrace, Trace
     from raglift.results.evaluation import Evaluation
     from raglift.storage.saving import save_evaluation
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Fact, Passage, Query
+    from raglift.types.rankings import Ranking, Run, StageInfo, StageTrace, Trace
 
     random_ = random.Random(0)  # noqa: S311
     chunks = [

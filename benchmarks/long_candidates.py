@@ -18,7 +18,9 @@ from scipy.stats import spearmanr
 
 from raglift import evaluate
 from raglift.adapters import chunker_by_name
-from raglift.components import (
+from raglift.datasets import load_dataset
+from raglift.metrics import NDCG
+from raglift.retrieval import (
     BM25Retriever,
     DenseRetriever,
     LateInteractionReranker,
@@ -26,12 +28,10 @@ from raglift.components import (
     build_index,
     load_sentence_transformer,
 )
-from raglift.components.batches import token_counts
-from raglift.datasets import load_dataset
-from raglift.metrics import NDCG
-from raglift.records import Hit, Ranking
+from raglift.retrieval.batches import token_counts
 from raglift.running import rerank
 from raglift.running.systems import chunks_of
+from raglift.types import Hit, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,18 +24,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import raglift
-from raglift.base.cache import Cache
-from raglift.components.batches import compute_by_shape, token_counts, token_limit
-from raglift.components.devices import resolve_device, resolve_dtype
-from raglift.components.embedding import SentenceTransformerEmbedder, embed
-from raglift.components.late_interaction import LateInteractionReranker
-from raglift.components.models import load_sentence_transformer
 from raglift.datasets.corpora.catalogue import known_corpora
 from raglift.datasets.loading import load_dataset
 from raglift.errors import RagliftError
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Query
-from raglift.records.rankings import Ranking
+from raglift.retrieval.batches import compute_by_shape, token_counts, token_limit
+from raglift.retrieval.devices import resolve_device, resolve_dtype
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed
+from raglift.retrieval.late_interaction import LateInteractionReranker
+from raglift.retrieval.models import load_sentence_transformer
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Query
+from raglift.types.rankings import Ranking
+from raglift.utilities.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

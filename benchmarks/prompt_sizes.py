@@ -20,25 +20,25 @@ import numpy as np
 
 import raglift as rl
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT, method_of, verdict
-from raglift.base.tokens import TokenCounts
-from raglift.components import BM25Retriever
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall, RecallArea, scale_of_labels
-from raglift.records.metric import Tokens
-from raglift.records.rankings import Ranking
+from raglift.retrieval import BM25Retriever
 from raglift.stats.paired_tests import paired_differences
 from raglift.stats.power import minimum_detectable_effects
+from raglift.text.tokens import TokenCounts
+from raglift.types.metric import Tokens
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
 
     Numbers = NDArray[np.float64]
 

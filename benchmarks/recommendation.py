@@ -25,9 +25,9 @@ import numpy as np
 
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.records import Method
-from raglift.records.metric import Metric
 from raglift.stats.margins import MARGIN, non_inferiority
 from raglift.sweep.specification.record import Sweep
+from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.devices import resolve_device, resolve_dtype
-from raglift.components.models import embedded_model_path, quiet_loading
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusMissing
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.devices import resolve_device, resolve_dtype
+from raglift.retrieval.models import embedded_model_path, quiet_loading
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

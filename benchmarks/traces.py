@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raglift as rl
-from raglift.records import Fact, Passage, Query
+from raglift.types import Fact, Passage, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

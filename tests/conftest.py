@@ -20,13 +20,13 @@ import hypothesis
 import pytest
 
 from raglift import cli
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.testing.openai_server import OpenAIServer
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Annotator, Fact, Passage, Query
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers that share the cores and wait for each other's threads are many times slower than one thread each

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.embedding import SentenceTransformerEmbedder, build_index
 from raglift.metrics.rank_measures import HitRate, Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
 
 Walked = CompletedProcess[str]
 Run = Callable[..., tuple[int, str, str]]

@@ -26,8 +26,8 @@ MODEL_TEST = """
 
     import pytest
     import raglift as rl
-    from raglift.base.cache import counted
-    from raglift.components import models
+    from raglift.utilities.cache import counted
+    from raglift.retrieval import models
     from raglift.adapters.embeddings import embedder_by_name
 
     WORKER = os.environ["PYTEST_XDIST_WORKER"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from killing.corpus import part_of_lighthouse, write_part
 from killing.job import Count, Fault, left_over
 from killing.process import Command, call, events_of, prepare
-from raglift.components.chunkers import parse_chunker
+from raglift.retrieval.chunkers import parse_chunker
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.testing.openai_server import OpenAIServer

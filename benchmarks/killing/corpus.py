@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from raglift.datasets.documents import write_document_lines
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset
-from raglift.records.dataset import Dataset
+from raglift.types.dataset import Dataset
 
 if TYPE_CHECKING:
     from pathlib import Path

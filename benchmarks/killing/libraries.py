@@ -17,10 +17,10 @@ import raglift.cli.generate
 import raglift.cli.grade
 import raglift.cli.review
 import raglift.cli.sweep
-import raglift.components.embedding
-import raglift.components.rerankers
-import raglift.judging.grading
+import raglift.grading.grading
 import raglift.report.page.rendering
+import raglift.retrieval.embedding
+import raglift.retrieval.rerankers
 import raglift.running.evaluation
 import raglift.running.systems
 

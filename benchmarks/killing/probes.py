@@ -59,10 +59,10 @@ def install(command: Command) -> None:
 
 def _watch_models(log: _Log) -> None:
     """Write down each batch before a model computes it, and after it is safely in the cache."""
-    from raglift.base.cache import Cache
-    from raglift.components.cross_encoder import CrossEncoderReranker
-    from raglift.components.embedding import SentenceTransformerEmbedder
-    from raglift.components.late_interaction import LateInteractionReranker
+    from raglift.retrieval.cross_encoder import CrossEncoderReranker
+    from raglift.retrieval.embedding import SentenceTransformerEmbedder
+    from raglift.retrieval.late_interaction import LateInteractionReranker
+    from raglift.utilities.cache import Cache
 
     own = threading.local()
     embed, put = SentenceTransformerEmbedder.embed, Cache.put_many

@@ -18,11 +18,11 @@ import httpx
 from killing.corpus import part_of_lighthouse
 from killing.job import Count, Fault, Kill, Moments, Tally, left_over
 from killing.process import Command, Started, events_of, prepare, start
-from raglift.components.chunkers import parse_chunker
 from raglift.datasets.jsonl import read_queries, write_queries
-from raglift.records.labels import Query
+from raglift.retrieval.chunkers import parse_chunker
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
+from raglift.types.labels import Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

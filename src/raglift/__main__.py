@@ -5,8 +5,8 @@ from __future__ import annotations
 import atexit
 
 from raglift import cli
-from raglift.base.threads import end_process
 from raglift.cli.exits import INTERRUPTED
+from raglift.utilities.threads import end_process
 
 
 def main() -> None:

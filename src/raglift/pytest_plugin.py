@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from raglift.apps.pytest_integration.evaluating import Evaluate
-    from raglift.records.dataset import Dataset
+    from raglift.types.dataset import Dataset
 
 
 __all__: list[str] = []

@@ -11,11 +11,11 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, named_stages
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.cross_encoder import CrossEncoderReranker
-from raglift.components.late_interaction import LateInteractionReranker
 from raglift.errors import ConfigurationError, UnsupportedSystem
-from raglift.records.rankings import Ranking
+from raglift.retrieval.cross_encoder import CrossEncoderReranker
+from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.rankings import Ranking
 
 
 class LangChainRetriever(BaseRetriever):

@@ -5,10 +5,10 @@ import pickle
 import pytest
 
 from raglift.adapters.embeddings import LangChainEmbedder, OpenAIEmbedder, embedder_by_name
-from raglift.base.retrying import RetryPolicy
-from raglift.components.embedding import SentenceTransformerEmbedder
-from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, ModelError
+from raglift.retrieval.embedding import SentenceTransformerEmbedder
+from raglift.retrieval.static_model import StaticEmbedder
+from raglift.utilities.retrying import RetryPolicy
 
 NAME = "some:model"
 

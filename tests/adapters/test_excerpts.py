@@ -3,7 +3,7 @@
 import pytest
 
 from raglift.adapters.stages import place_in
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
 
 TEXT = "The lamp. The lens. The lamp."
 

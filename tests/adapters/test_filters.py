@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from raglift.adapters.filters import both_langchain, langchain_filter
-from raglift.records.filters import Filter
+from raglift.types.filters import Filter
 
 FILTER = {"year": {"gte": 2020}, "language": ["de", "en"], "is_read": [True], "height": 2.0, "keeper": 'O\'Neil "J"'}
 

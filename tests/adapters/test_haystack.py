@@ -30,10 +30,10 @@ from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.haystack import ADAPTER, chunk_of
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking, ReadInPart
 from raglift.running.evaluation import evaluate
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking, ReadInPart
 
 SOURCES = {
     "tower.md": "The keeper climbs the tower at dusk. The lamp burns until dawn. The keeper writes the log.",

@@ -10,17 +10,17 @@ from langchain_core.documents import Document as LangChainDocument
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from raglift.adapters.adapt import all_chunks
-from raglift.components.bm25 import BM25Retriever
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book."
 CUTS = ((0, 37), (38, 55), (56, 88))

@@ -9,7 +9,7 @@ import pytest
 
 from raglift.adapters.langchain import ADAPTER, retriever_stages
 from raglift.errors import UnsupportedSystem
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from raglift.adapters.langchain import retriever_stages
-from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever
+from raglift.retrieval.retrievers import AsyncQueryRetriever, QueryRetriever
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import

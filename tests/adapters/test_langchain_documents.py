@@ -7,8 +7,8 @@ from langchain_core.runnables import RunnableLambda
 from raglift.adapters.langchain import reranker_stages, retriever_stages
 from raglift.adapters.langchain_documents import chunk_of, document_of
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 QUERY = "Which words did Prince Vasili speak?"
 DOCUMENT = Document(page_content="Genoa and Lucca")

@@ -7,10 +7,10 @@ import pytest
 
 from raglift.adapters.langchain import reranker_stages, retriever_stages
 from raglift.adapters.langchain_documents import chunk_of
-from raglift.components.rerankers import AsyncQueryReranker, QueryReranker
 from raglift.errors import UnsupportedSystem
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking, ReadInPart
+from raglift.retrieval.rerankers import AsyncQueryReranker, QueryReranker
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking, ReadInPart
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import

@@ -13,11 +13,11 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from llama_index.llms.openai import OpenAI
 from pydantic import BaseModel, Field
 
-from raglift.base.retrying import RetryPolicy
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, ModelOutputError, ModelUnavailable
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.llm.replies import FilledPrompt, Usage
 from raglift.testing.openai_server import Answer, OpenAIServer
+from raglift.utilities.retrying import RetryPolicy
 
 pytestmark = pytest.mark.usefixtures("no_openai_settings")
 

@@ -17,7 +17,7 @@ from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWith
 from raglift.adapters.llama_index import ADAPTER, reranker_stages, retriever_stages
 from raglift.adapters.llama_index_nodes import chunk_of, node_of
 from raglift.errors import UnsupportedSystem
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [

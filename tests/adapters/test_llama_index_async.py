@@ -16,7 +16,7 @@ from qdrant_client import AsyncQdrantClient, QdrantClient
 
 import raglift as rl
 from raglift.adapters.llama_index import retriever_stages
-from raglift.components.retrievers import AsyncQueryRetriever
+from raglift.retrieval.retrievers import AsyncQueryRetriever
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [

@@ -23,8 +23,8 @@ from pydantic import PrivateAttr
 import raglift as rl
 from raglift.adapters.llama_index import retriever_stages
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.retrievers import AsyncQueryRetriever
-from raglift.records.rankings import Ranking
+from raglift.retrieval.retrievers import AsyncQueryRetriever
+from raglift.types.rankings import Ranking
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [

@@ -25,9 +25,9 @@ from llama_index.core.schema import NodeWithScore, TextNode
 import raglift as rl
 from raglift.adapters.llama_index import reranker_stages
 from raglift.adapters.llama_index_nodes import chunk_of
-from raglift.components.rerankers import AsyncQueryReranker, QueryReranker
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking, ReadInPart
+from raglift.retrieval.rerankers import AsyncQueryReranker, QueryReranker
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking, ReadInPart
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [

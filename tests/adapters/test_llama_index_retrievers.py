@@ -16,7 +16,7 @@ from llama_index.retrievers.bm25 import BM25Retriever
 from llama_index.vector_stores.faiss import FaissVectorStore
 
 from raglift.adapters.llama_index import retriever_stages
-from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever
+from raglift.retrieval.retrievers import AsyncQueryRetriever, QueryRetriever
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [

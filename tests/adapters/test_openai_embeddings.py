@@ -11,11 +11,11 @@ import tiktoken
 
 from raglift.adapters import embeddings as openai_embeddings
 from raglift.adapters.embeddings import OpenAIEmbedder, embedder_by_name
-from raglift.base.cache import Cache
-from raglift.base.retrying import RetryPolicy
-from raglift.components.embedding import embed
 from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
+from raglift.retrieval.embedding import embed
 from raglift.testing.openai_server import Answer, OpenAIServer
+from raglift.utilities.cache import Cache
+from raglift.utilities.retrying import RetryPolicy
 
 pytestmark = pytest.mark.usefixtures("no_openai_settings")
 

@@ -13,7 +13,7 @@ from haystack.components.retrievers import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 import raglift as rl
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.labels import Fact, Passage, Query
 
 pytestmark = pytest.mark.slow
 

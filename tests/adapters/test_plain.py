@@ -12,8 +12,8 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 from raglift.adapters.functions import chunk_and_score, reranker_stage, retriever_stage
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Hit, Ranking
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Hit, Ranking
 
 CHUNK = Chunk("Prince Vasili", id="c1", doc_id="war", start=3, end=16)
 

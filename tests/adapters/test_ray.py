@@ -147,7 +147,7 @@ from pathlib import Path
 FOLDER = Path(os.environ["OBSERVED"])
 
 def observe():
-    from raglift.components import embedding, late_interaction, models
+    from raglift.retrieval import embedding, late_interaction, models
 
     def noting(function):
         def call(*given):

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.components.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
-from raglift.records.dataset import Dataset
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
+from raglift.types.dataset import Dataset
 
 pytestmark = pytest.mark.slow
 

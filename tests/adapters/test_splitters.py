@@ -17,11 +17,11 @@ from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter, S
 from llama_index.core.node_parser import TokenTextSplitter as LlamaTokenTextSplitter
 
 from raglift.adapters.splitters import SplitterChunker, as_chunker, chunker_by_name
-from raglift.base.tokens import load_encoding
-from raglift.components.chunkers import RecursiveChunker, TokenChunker
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Chunk, Document
+from raglift.retrieval.chunkers import RecursiveChunker, TokenChunker
+from raglift.text.tokens import load_encoding
+from raglift.types.documents import Chunk, Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +140,7 @@ def test_raglifts_own_chunkers_by_name() -> None:
 
 def test_a_splitter_by_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_splitters.py").write_text(
-        "from raglift.components import RecursiveChunker\n"
+        "from raglift.retrieval import RecursiveChunker\n"
         "def lines():\n    return lambda text: text.split('\\n')\n"
         "def by_lines(text):\n    return text.split('\\n')\n"
         "own = RecursiveChunker(7, 0)\n"

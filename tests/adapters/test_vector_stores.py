@@ -9,10 +9,10 @@ import pytest
 from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core import VectorStoreIndex
 
-from raglift.records.dataset import Dataset
-from raglift.records.filters import Filter
-from raglift.records.labels import Fact, Passage, Query
 from raglift.running.evaluation import evaluate
+from raglift.types.dataset import Dataset
+from raglift.types.filters import Filter
+from raglift.types.labels import Fact, Passage, Query
 
 from .stores import TEXTS, YEARS, K, Model, Words, documents, index_over, nodes, vector_of
 

@@ -11,10 +11,10 @@ import raglift as rl
 from raglift.apps.walkthrough import TUTORIAL_METRICS, Settings, show_metrics, walk
 from raglift.errors import ConfigurationError
 from raglift.metrics.rank_measures import F1, HitRate, Precision, Recall
-from raglift.records.dataset import Dataset
 from raglift.results.evaluation import Evaluation
 from raglift.running.systems import LocalSystem
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def number_after(name: str, text: str) -> str:
 def test_each_of_the_tutorials_labels_matches_exactly_one_chunk_of_the_book(book: Dataset) -> None:
     from raglift.matching.match import match_rankings
     from raglift.matching.rule import MatchRule
-    from raglift.records.rankings import Ranking
+    from raglift.types.rankings import Ranking
 
     query = book.query("anna-pavlovna")
     ranking = Ranking.of((chunk, None) for chunk in rl.RecursiveChunker(1000, 100).split(book.documents))

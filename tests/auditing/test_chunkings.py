@@ -7,9 +7,9 @@ import pytest
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import Audit, ChunkingAudit
 from raglift.matching.rule import MatchRule
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. He slept until dawn."
 DOCUMENT = Document("tower", TEXT)

@@ -8,12 +8,12 @@ import pytest
 
 import raglift as rl
 from raglift.auditing.records import KINDS, PLACEMENTS
-from raglift.components.chunkers import RecursiveChunker
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.retrieval.chunkers import RecursiveChunker
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 DOCUMENT = Document("d", "The keeper climbed the tower at dusk, and trimmed the wick. " * 2)
 QUERY = Query("q\x1b[31m", "?", (Fact((Passage("trimmed the wick"),)), Fact((Passage("the keeper climbed the towr"),))))

@@ -8,9 +8,9 @@ from pathlib import Path
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, Audit, Finding, Place
 from raglift.matching.rule import MatchRule
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 TOWER = Document(
     "tower",

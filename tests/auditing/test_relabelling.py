@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.auditing.relabelling import Relabelling, relabel
-from raglift.base.normalization import normalize
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.checking import has_words
-from raglift.records.documents import Document
+from raglift.text.normalization import normalize
+from raglift.types.checking import has_words
+from raglift.types.documents import Document
 
 TEXT = (
     "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into\nhis book. “It blows,” he wrote. "

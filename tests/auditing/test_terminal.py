@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 import raglift as rl
-from raglift.components.chunkers import TokenChunker
-from raglift.records.labels import Query
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import document_parts, write
+from raglift.retrieval.chunkers import TokenChunker
+from raglift.types.labels import Query
 
 DATA = rl.Dataset.from_dict(
     {"Who keeps the lamp?": ["The keeper trims the lamp at dusk."]},

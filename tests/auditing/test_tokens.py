@@ -8,10 +8,10 @@ import pytest
 
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.labels import chunks_read_in_part
-from raglift.components.embedding import SentenceTransformerEmbedder
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.retrieval.embedding import SentenceTransformerEmbedder
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 
 @pytest.mark.slow

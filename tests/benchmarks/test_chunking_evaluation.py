@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
-from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.retrievers import DenseRetriever
+from raglift.retrieval.chunkers import Chunker, RecursiveChunker, TokenChunker
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
+from raglift.retrieval.retrievers import DenseRetriever
 
 LAMP = (
     "The lamp is lit at dusk. Its two wicks are trimmed every fourth hour. The keeper writes the times in the log.\n\n"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from raglift.metrics.prompt_measures import RecallArea
-from raglift.records.metric import Tokens
+from raglift.types.metric import Tokens
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from raglift.records.documents import Chunk
 from raglift.testing.openai_server import Replies
+from raglift.types.documents import Chunk
 
 from .corpus import Corpus
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from zlib import crc32
 
 import raglift as rl
-from raglift.components.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Query
+from raglift.retrieval.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
 from raglift.testing.openai_server import OpenAIServer
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Query
 
 DOCUMENTS = (
     "faq.md",

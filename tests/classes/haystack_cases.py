@@ -21,7 +21,7 @@ from haystack.components.retrievers import (
 )
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
 
 from .case import OWN, Case
 from .corpus import Corpus
@@ -167,7 +167,7 @@ def similar(corpus: Corpus) -> Any:
 def diverse(corpus: Corpus) -> Any:
     from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersDiversityRanker
 
-    from raglift.components.models import embedded_model_path
+    from raglift.retrieval.models import embedded_model_path
 
     return SentenceTransformersDiversityRanker(model=str(embedded_model_path()), top_k=3)
 

@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
 
 from .case import OWN
 from .corpus import Corpus, count_words

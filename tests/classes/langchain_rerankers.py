@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from raglift.components.models import embedded_model_path
+from raglift.retrieval.models import embedded_model_path
 from raglift.testing.openai_server import Answer
 
 from .case import Case

@@ -20,7 +20,7 @@ from llama_index.core.schema import (
 )
 from pydantic import PrivateAttr
 
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
 
 from .case import OWN
 from .corpus import Corpus, count_words

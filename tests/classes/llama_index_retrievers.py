@@ -8,7 +8,7 @@ from typing import Any
 
 from llama_index.core.schema import IndexNode
 
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
 
 from .case import OWN, Case
 from .corpus import Corpus

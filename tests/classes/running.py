@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 import raglift as rl
-from raglift.records.documents import Chunk
 from raglift.results.evaluation import Evaluation
+from raglift.types.documents import Chunk
 
 from .case import OWN, RERANKERS, Case
 from .corpus import Corpus

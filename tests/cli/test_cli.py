@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.components.bm25 import BM25Retriever
+from raglift.retrieval.bm25 import BM25Retriever
 
 
 def test_version(run) -> None:

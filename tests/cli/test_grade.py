@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.judging.rubrics import relevance_prompt
-from raglift.records.dataset import Dataset
+from raglift.grading.rubrics import relevance_prompt
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.testing.openai_server import Answer, OpenAIServer
+from raglift.types.dataset import Dataset
 
 QUERIES = 6
 BLOCK = re.compile(r"<<<(\w+) ([0-9a-f]{16})\n(.*?)\n\2 \1>>>", re.DOTALL)

@@ -15,19 +15,19 @@ from raglift.adapters import adapt
 from raglift.apps.generation.questions import STYLES
 from raglift.apps.tracking.tracking import TRACKERS
 from raglift.auditing.relabelling import Form as RelabelForm
-from raglift.base.settings import fields_of
 from raglift.cli import choices
 from raglift.cli.app import app
 from raglift.cli.command import PANELS
 from raglift.cli.report import FORMATS as REPORT_FORMATS
-from raglift.components.devices import Dtype
 from raglift.datasets.formats.catalogue import EVIDENCE, FORMATS
 from raglift.datasets.formats.writing import DROPPABLE, WRITTEN_FORMATS
-from raglift.judging.sampled_units import ESTIMANDS
+from raglift.grading.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
+from raglift.retrieval.devices import Dtype
 from raglift.running.settings import Settings
 from raglift.storage.rankings.forms import Form, WrittenForm
+from raglift.utilities.settings import fields_of
 
 ROOT = typer.main.get_command(app)
 

@@ -4,7 +4,7 @@ import pytest
 
 from raglift.cli.model_options import model_of, print_estimate
 from raglift.errors import ConfigurationError, MissingKey
-from raglift.judging.batch import Estimate
+from raglift.grading.batch import Estimate
 from raglift.llm.replies import Usage
 
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import raglift as rl
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 
 @pytest.fixture

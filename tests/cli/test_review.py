@@ -10,8 +10,8 @@ import pytest
 
 from raglift.apps.review.labels_file import hold
 from raglift.datasets.jsonl import write_queries
-from raglift.records.labels import Query
 from raglift.results.evaluation import Evaluation
+from raglift.types.labels import Query
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raglift.base.normalization import normalize
-from raglift.base.validation import Location
-from raglift.records.anchors import Sources
-from raglift.records.documents import Document
+from raglift.text.normalization import normalize
+from raglift.types.anchors import Sources
+from raglift.types.documents import Document
+from raglift.utilities.validation import Location
 
 WORDS = ["the", "sea", "Éclair", "straße", "ΣΟΦΟΣ", "naïve", "“quoted”", "lamp—light", "İzmir", "1805", "a"]
 

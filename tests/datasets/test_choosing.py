@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Query
 
 TAGS = {"a": ("hard", "ferry"), "b": ("easy",), "c": (), "d": ("ferry",), "e": ("easy", "ferry")}
 DATASET = Dataset(

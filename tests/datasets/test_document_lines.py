@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from raglift.datasets.documents import read_documents, write_document_lines
 from raglift.datasets.formats.writing import write_dataset
 from raglift.errors import DatasetError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 
 def test_a_jsonl_file_holds_one_document_on_each_line(tmp_path: Path) -> None:

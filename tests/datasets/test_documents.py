@@ -7,7 +7,7 @@ import pytest
 
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError, DatasetError, DocumentWarning
-from raglift.records.documents import Document
+from raglift.types.documents import Document
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 import raglift as rl
-from raglift.base.near_text import letters_in
-from raglift.base.normalization import normalize
-from raglift.base.validation import Location
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
-from raglift.records.anchors import Sources
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
+from raglift.text.near_text import letters_in
+from raglift.text.normalization import normalize
+from raglift.types.anchors import Sources
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.utilities.validation import Location
 
 Run = Callable[..., tuple[int, str, str]]
 

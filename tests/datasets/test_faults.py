@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.base.validation import Location, nearest, quoted, shown
+from raglift.utilities.validation import Location, nearest, quoted, shown
 
 
 def test_places_nest() -> None:

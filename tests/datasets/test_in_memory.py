@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from raglift.errors import DatasetError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 
 def test_the_form_that_tutorials_use() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import DatasetError, Fault
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 if TYPE_CHECKING:
     from pathlib import Path

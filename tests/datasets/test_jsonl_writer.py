@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from raglift.datasets.jsonl import passage_value, read_queries, write_queries
 from raglift.errors import DatasetError
-from raglift.records.checking import has_words
-from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.types.checking import has_words
+from raglift.types.documents import Document
+from raglift.types.labels import Annotator, Fact, Passage, Query
 
 DOCUMENTS = (
     Document("tides.md", "High water is at noon.\nLow water is at six."),

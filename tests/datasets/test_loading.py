@@ -8,8 +8,8 @@ import pytest
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, CorpusError, CorpusMissing, DatasetError, DocumentWarning
-from raglift.records.documents import Document
-from raglift.records.labels import Passage
+from raglift.types.documents import Document
+from raglift.types.labels import Passage
 
 LINE = '{"id": "a", "query": "What?", "relevant": [{"doc": "a.md", "from": "one", "to": "two"}]}\n'
 

@@ -16,10 +16,10 @@ from fpdf.enums import EncryptionMethod
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 import raglift as rl
-from raglift.base.limits import VARIABLE
 from raglift.datasets.documents import read_documents
 from raglift.errors import DatasetError, DocumentWarning, MissingDependency
-from raglift.records.documents import Document
+from raglift.types.documents import Document
+from raglift.utilities.limits import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

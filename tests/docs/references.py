@@ -20,7 +20,7 @@ import typer
 
 import raglift
 from raglift.cli.app import app
-from raglift.records.metric import Metric
+from raglift.types.metric import Metric
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "reference"

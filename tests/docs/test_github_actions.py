@@ -28,7 +28,7 @@ SHOWN, INSTEAD = read_page(ROOT / "docs" / "how-to" / "github_actions.md").of("y
 
 SYSTEM = """
 import raglift as rl
-from raglift.components.bm25 import BM25Retriever
+from raglift.retrieval.bm25 import BM25Retriever
 
 def retriever():
     data = rl.load_dataset("retrieval/queries.jsonl", documents="retrieval/documents")

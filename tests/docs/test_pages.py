@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from raglift.components.services.mapping import load_mapping
 from raglift.datasets.formats.catalogue import FORMATS
 from raglift.datasets.formats.writing import DROPPABLE
 from raglift.metrics.registry import MEASURES
+from raglift.retrieval.services.mapping import load_mapping
 from raglift.sweep.loading import load_sweep
 
 from .pages import PAGES, ROOT, Page, differing, faults, read_page, runnable

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from raglift.metrics.profiles.registry import PROFILES
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.running.evaluation import evaluate
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 from .pages import ROOT
 

@@ -10,7 +10,7 @@ import pytest
 
 import raglift as rl
 from raglift.apps.pytest_integration.expectation import ARGUMENTS
-from raglift.components.bm25 import BM25Retriever
+from raglift.retrieval.bm25 import BM25Retriever
 
 from .pages import ROOT, differing, read_page
 

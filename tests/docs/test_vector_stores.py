@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.records.labels import Query
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.loading import load_sweep
+from raglift.types.labels import Query
 
 from .pages import ROOT, read_page
 

@@ -10,8 +10,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
 
-from raglift.base.display import UNPRINTABLE
 from raglift.errors import DatasetError, RagliftError
+from raglift.utilities.display import UNPRINTABLE
 
 Damage = Mapping[str, bytes | None]
 """The new bytes of files by their paths in the folder; None for one that is gone."""

@@ -16,7 +16,7 @@ from fpdf import FPDF
 import raglift as rl
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, DocumentWarning
-from raglift.records.documents import Document
+from raglift.types.documents import Document
 
 from .reader import Reader
 

@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 
 from raglift.errors import RunError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
-from raglift.records.rankings import IndexCost
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.storage.saving import save_evaluation
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Annotator, Fact, Passage, Query
+from raglift.types.rankings import IndexCost
 
 from .reader import Reader
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from raglift.cli.gate import _bounds as read_bounds
-from raglift.components.chunkers import parse_chunker
-from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of
 from raglift.metrics.parsing import parse
+from raglift.retrieval.chunkers import parse_chunker
+from raglift.retrieval.retrievers import parse_retriever
 
 from .reader import Reader
 

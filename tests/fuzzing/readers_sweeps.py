@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, RunError, SweepError
+from raglift.retrieval.retrievers import parse_retriever
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.loading import load_sweep

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 HOSTILE = (
     "]]></failure><x>",

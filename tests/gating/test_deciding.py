@@ -12,7 +12,7 @@ import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.gating.deciding import GateResult
 from raglift.gating.records import Outcome
-from raglift.records.dataset import Dataset
+from raglift.types.dataset import Dataset
 
 
 def test_a_run_passes_if_it_keeps_its_bounds_and_fails_by_one_figure(ranked) -> None:

@@ -10,7 +10,7 @@ import pytest
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.gating.records import Outcome
-from raglift.records.rankings import Cost, StageLatency
+from raglift.types.rankings import Cost, StageLatency
 
 
 def check(result, name):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.chunkers import RecursiveChunker
 from raglift.datasets.loading import load_dataset
 from raglift.gating.deciding import gate
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import raglift as rl
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Fact, Passage, Query
 
 
 def test_figures_stand_beside_their_bounds_and_ndcg_beside_its_band(ranked) -> None:

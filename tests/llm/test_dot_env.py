@@ -213,7 +213,7 @@ from pydantic import BaseModel
 
 from raglift.llm.language_models import language_model
 from raglift.llm.replies import FilledPrompt
-from raglift.base.retrying import RetryPolicy
+from raglift.utilities.retrying import RetryPolicy
 
 class Word(BaseModel):
     word: str

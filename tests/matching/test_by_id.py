@@ -16,9 +16,9 @@ from raglift.matching.by_id import match_ids
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 NAMES = [f"c{number}" for number in range(12)]
 labels = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 3), max_size=6)

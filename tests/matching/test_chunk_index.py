@@ -10,8 +10,8 @@ from raglift.matching import chunk_index as inventory
 from raglift.matching.chunk_index import find_places, touching_chunks
 from raglift.matching.overlap import match_passage
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 TEXT = (
     "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book.\n"

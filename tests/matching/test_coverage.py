@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 TEXT = "".join(np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"), 400))
 """No white space, and nothing occurs twice."""

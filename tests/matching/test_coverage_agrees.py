@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from raglift.analysis import upper_bound as attainable
 from raglift.analysis.upper_bound import Best, attainable_facts, best_facts, requirements_of
-from raglift.base.normalization import normalize
 from raglift.matching.coverage import (
     Choices,
     Covered,
@@ -24,9 +23,10 @@ from raglift.matching.coverage import (
 from raglift.matching.match import inventory_of, match_rankings
 from raglift.matching.overlap import match_passage
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.text.normalization import normalize
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 Interval = tuple[int, int]
 THRESHOLDS = st.sampled_from([0.01, 0.25, 1 / 3, 0.5, 0.51, 0.7, 0.9, 0.99, 1.0])

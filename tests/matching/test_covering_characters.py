@@ -6,13 +6,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raglift.base.normalization import normalize
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import PassageMatch, cover_passage, covering_characters
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.checking import has_words
-from raglift.records.documents import Chunk
-from raglift.records.labels import Passage
+from raglift.text.normalization import normalize
+from raglift.types.checking import has_words
+from raglift.types.documents import Chunk
+from raglift.types.labels import Passage
 
 WORDS = "the lamp is lit at dusk and the wick is trimmed"
 RULES = [MatchRule(), MatchRule("coverage"), MatchRule("fuzzy"), MatchRule(unicode_folding=True)]

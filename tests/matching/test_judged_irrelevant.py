@@ -10,9 +10,9 @@ from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.budgets import tokens
 from raglift.metrics.computing import compute
 from raglift.metrics.judged_measures import Judged
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 WANTED = "the answer is long enough to be found"
 UNWANTED = "this was looked at and does not help at all"

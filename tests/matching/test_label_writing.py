@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from raglift.base.normalization import normalize
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
-from raglift.records.checking import has_words
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.text.normalization import normalize
+from raglift.types.checking import has_words
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 SPACES = st.text(" \t\n\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000", max_size=3)
 WORDS = st.text(

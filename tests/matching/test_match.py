@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.normalization import normalize
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import Direction, MatchTable
 from raglift.matching.overlap import PassageMatch, cover_passage, match_passage
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.checking import trusted
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.text.normalization import normalize
+from raglift.types.checking import trusted
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 PARAGRAPH = (
     "“Well, Prince, so Genoa and Lucca are now just family estates of the Buonapartes. But I warn you, if you\r\n"

@@ -6,9 +6,9 @@ import pytest
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import FactTable, Matches, MatchTable, satisfactions_of
 from raglift.matching.rule import MatchRule
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 
 def table(*rows: tuple[int, int, int]) -> Matches:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.matching.nearest import nearest_passages
-from raglift.records.documents import Document
+from raglift.types.documents import Document
 
 WORDS = ("keeper", "tower", "lamp", "wick", "dusk", "harbour", "ship", "swell", "book", "night", "storm", "glass")
 

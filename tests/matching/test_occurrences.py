@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base import occurrences
-from raglift.base.occurrences import Patterns, find_occurrences
+from raglift.text.occurrences import Patterns, find_occurrences
+from raglift.utilities import occurrences
 
 ALPHABET = "ab \U0001f600\ud800"
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import cover_passage, match_passage
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.documents import Chunk
-from raglift.records.labels import Passage
+from raglift.types.documents import Chunk
+from raglift.types.labels import Passage
 
 SOURCE = (
     "“Well, Prince, so Genoa and Lucca are now just family estates of the Buonapartes. But I warn you, if you don’t\n"

@@ -5,10 +5,10 @@ import uuid
 import pytest
 
 from raglift.matching.provenance import Provenance
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 TEXT = "It was in July, 1805, and the speaker was Anna Pávlovna."
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raglift.base.normalization import normalize
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
 from raglift.matching.reading import characters_sent, positions_of_facts
 from raglift.matching.rule import MatchRule
-from raglift.records.checking import has_words
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.text.normalization import normalize
+from raglift.types.checking import has_words
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 SOURCE = "".join(chr(ord("a") + (number * number + number // 26) % 26) for number in range(400))
 """No white space; no twenty characters of it occur twice."""

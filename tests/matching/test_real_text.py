@@ -21,19 +21,19 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.tokens import load_encoding
-from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
 from raglift.matching.match import match_rankings
 from raglift.matching.overlap import cover_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.parsing import parse
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.chunkers import Chunker, RecursiveChunker, TokenChunker
 from raglift.running.evaluation import evaluate
+from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.tokens import load_encoding
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 pytestmark = pytest.mark.slow
 

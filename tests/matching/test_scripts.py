@@ -7,13 +7,13 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.words import beginning_of, is_as_long_as, length_in_letters
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import SHORTEST_OVERLAP, cover_passage, longest_overlap
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.documents import Chunk
-from raglift.records.labels import Passage
+from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.words import beginning_of, is_as_long_as, length_in_letters
+from raglift.types.documents import Chunk
+from raglift.types.labels import Passage
 
 TEXTS = {
     "Latin": "Every evening the keeper trims the lamp. At dawn he draws the curtains, lest the sun light the oil.",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from raglift.matching.coverage import covered_length
 from raglift.matching.match import fact_table, passage_table
 from raglift.matching.overlap import best_covered, covered_characters
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.labels import Fact, Passage, Query
 
 TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
 Overlaps = dict[int, list[tuple[int, int]]]

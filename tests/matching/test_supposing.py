@@ -11,9 +11,9 @@ from raglift.matching.supposing import with_facts
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
 from raglift.metrics.profiles.registry import PROFILES
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 NAMES = "abcdefgh"
 labels = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 3), min_size=1, max_size=4)

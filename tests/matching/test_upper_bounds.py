@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from raglift.matching.match import inventory_of, span_upper_bound_of
 from raglift.matching.rule import MatchRule
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Inventory
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Inventory
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "
 TOWER = Document("tower", TEXT)

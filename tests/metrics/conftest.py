@@ -9,9 +9,9 @@ from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 Alternative = str | tuple[str, int]
 """A chunk id, or a chunk id and a grade."""

@@ -14,7 +14,7 @@ from raglift.metrics.computing import compute
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Precision
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric, Tokens
+from raglift.types.metric import Metric, Tokens
 
 Labels = list[list[tuple[str, int]]]
 Case = tuple[Labels, list[str]]

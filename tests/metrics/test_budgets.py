@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from raglift.base.tokens import TokenCounts
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
@@ -22,10 +21,11 @@ from raglift.metrics.parsing import parse
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.rank_measures import Precision, Recall
 from raglift.metrics.registry import MEASURES
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Metric, Tokens
-from raglift.records.rankings import Ranking
+from raglift.text.tokens import TokenCounts
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Metric, Tokens
+from raglift.types.rankings import Ranking
 
 AT_BUDGETS = sorted(
     name for name, measure in MEASURES.items() if measure.takes_k and not measure.needs_k and not measure.needs_budget

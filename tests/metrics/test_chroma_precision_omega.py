@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
 from raglift.datasets.loading import load_documents
 from raglift.matching.match import inventory_of, match_rankings, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.retrieval.chunkers import Chunker, RecursiveChunker, TokenChunker
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 Range = tuple[int, int]
 

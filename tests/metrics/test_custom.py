@@ -22,8 +22,8 @@ from raglift.metrics.custom import QueryRanking, metric
 from raglift.metrics.measure import Choice, Number, per_query, relevant_hits, sum_by
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.metric import Metric
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import compute
 from raglift.metrics.graded_measures import AlphaNDCG
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 ALPHAS = (0.0, 0.25, 0.3, 0.5, 0.9, 1.0)
 names = st.sampled_from([f"d{number}" for number in range(9)])

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.functional import dcg, f1_at_k, hit_rate_at_k, idcg, ndcg, precision_at_k, recall_at_k
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Hit, Ranking
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Hit, Ranking
 
 OF_GRADES = (dcg, idcg, ndcg)
 OF_TEXTS = (hit_rate_at_k, precision_at_k, recall_at_k)

@@ -14,10 +14,10 @@ from raglift.metrics.computing import compute, score_rankings
 from raglift.metrics.judged_measures import Judged
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Metric
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Metric
+from raglift.types.rankings import Ranking
 
 NAMES = "abcdefgh"
 grades = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 3), max_size=6)

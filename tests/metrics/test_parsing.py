@@ -15,7 +15,7 @@ from raglift.metrics.measure import Choice, Number
 from raglift.metrics.parsing import parse, split_metrics
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
+from raglift.types.metric import Metric
 
 
 def setting(parameter: Choice | Number) -> st.SearchStrategy[str | float]:

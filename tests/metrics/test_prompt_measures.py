@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.tokens import TokenCounts, characters_per_token
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
@@ -17,10 +16,11 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics, compute, mean_title, title
 from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea, scale_of, scale_of_labels
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Metric, Tokens
-from raglift.records.rankings import Ranking
+from raglift.text.tokens import TokenCounts, characters_per_token
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Metric, Tokens
+from raglift.types.rankings import Ranking
 
 LAMP = "The lamp is lit at dusk, and again when fog comes in from the sea."
 HORN = "The horn sounds twice a minute as long as the other shore is hidden."

@@ -16,9 +16,9 @@ from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.parsing import parse
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 NAMES = [f"chunk{number}" for number in range(16)]
 OF_IDS = [name for name, measure in MEASURES.items() if not (measure.needs_text or measure.needs_irrelevant)]

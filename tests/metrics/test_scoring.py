@@ -9,11 +9,11 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import Scores, rankings_by_stage, score
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import AP, RR, Precision, Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Metric
-from raglift.records.rankings import Ranking, Run, StageInfo, StageTrace, Trace
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Metric
+from raglift.types.rankings import Ranking, Run, StageInfo, StageTrace, Trace
 
 RELEVANT = (Fact((Passage(chunk_id="a"),)), Fact((Passage(chunk_id="b"),)))
 

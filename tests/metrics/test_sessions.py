@@ -21,11 +21,11 @@ from raglift.metrics.rank_measures import Recall
 from raglift.metrics.registry import MEASURES
 from raglift.metrics.session_measures import seen_before
 from raglift.metrics.session_prefixes import calls, match_run
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Calls, Metric, Tokens
-from raglift.records.rankings import Call, Ranking, Run, StageInfo, Trace
-from raglift.records.sessions import Session, session_trace, stage_names
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Calls, Metric, Tokens
+from raglift.types.rankings import Call, Ranking, Run, StageInfo, Trace
+from raglift.types.sessions import Session, session_trace, stage_names
 
 Labels = list[list[tuple[str, int]]]
 Calls_ = list[list[str]]

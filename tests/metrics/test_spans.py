@@ -12,9 +12,9 @@ from raglift.matching.match import inventory_of, match_rankings, span_upper_boun
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 SIZE = 300
 TEXTS = {

@@ -16,8 +16,8 @@ from raglift.metrics.budgets import tokens
 from raglift.metrics.computing import compute
 from raglift.metrics.graded_measures import ERR, NDCG, RBP
 from raglift.metrics.rank_measures import RPrecision
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 GRADES = {"a": 3, "b": 1, "c": 2}
 

@@ -131,9 +131,9 @@ def test_labels_that_say_of_nothing_that_it_is_irrelevant_are_refused(metric: st
 
 
 def test_each_is_an_ordinary_metric_of_an_evaluation() -> None:
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Fact, Passage, Query
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Fact, Passage, Query
 
     facts = (Fact((Passage("the lamp is lit at dusk"),)), Fact((Passage("herring is salted"),)))
     irrelevant = (Passage("the boat brings letters"), Passage("tar and rope are stored"))

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Annotator, Fact, Passage, Query
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -12,7 +12,6 @@ from raglift.analysis import FailureAnalysis
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.errors import QueryFailed
 from raglift.metrics.parsing import parse
-from raglift.records.rankings import Cost, IndexCost
 from raglift.report.sentences import (
     best_of,
     causes_sentence,
@@ -27,6 +26,7 @@ from raglift.report.sentences import (
     short_name,
 )
 from raglift.results.comparison import compare
+from raglift.types.rankings import Cost, IndexCost
 
 
 def breakdown(*losses: tuple[str, int], k: int = 10) -> FailureAnalysis:

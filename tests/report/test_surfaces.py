@@ -14,8 +14,6 @@ from rich.console import Console
 import raglift as rl
 from raglift.apps.tracking.describing import evaluation_record
 from raglift.metrics.parsing import parse
-from raglift.records import Document as SourceDocument
-from raglift.records import Fact, Passage, Query
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_across
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
@@ -26,6 +24,8 @@ from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import Page, render
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.result import SweepResult
+from raglift.types import Document as SourceDocument
+from raglift.types import Fact, Passage, Query
 
 LIST = Section("Found", entries=(Entry("rank 1: <b>", (Entry("fact 1", (Entry("or 2"),)),)), Entry("rank 2")))
 ROWS = (row_of((Cell("pass", "passed"), "rr")), row_of((Cell("FAIL", "failed"), "ap")))

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 LAMP = "The lamp is lit at dusk and put out at dawn, and the keeper trims the wick. " * 40
 FOG = "When fog comes in, the horn gives two blasts every forty-five seconds. " * 40

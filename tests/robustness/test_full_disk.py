@@ -11,10 +11,10 @@ import pytest
 
 from raglift.apps.review.labels_file import LabelsFile
 from raglift.apps.review.session import Session
-from raglift.base.cache import Cache
 from raglift.errors import CacheError, RagliftError
-from raglift.records.labels import Query
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.types.labels import Query
+from raglift.utilities.cache import Cache
 
 from .conftest import Disk, content, make_evaluation
 from .writers import WRITERS

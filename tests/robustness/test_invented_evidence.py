@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import

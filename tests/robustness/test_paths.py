@@ -17,14 +17,14 @@ from raglift.datasets.corpora.catalogue import read_corpus
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError, RagliftError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.storage.rankings.exporting import export
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.specification.cells import Cell
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 from .conftest import content, make_evaluation
 

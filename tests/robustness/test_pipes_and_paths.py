@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.base.replacing import RUN_FILES
 from raglift.errors import DatasetError
 from raglift.results.evaluation import Evaluation
+from raglift.utilities.replacing import RUN_FILES
 
 Run = Callable[..., tuple[int, str, str]]
 TREC = "q1 Q0 d1 1 1.0 x\nq2 Q0 d3 1 1.0 x\n"

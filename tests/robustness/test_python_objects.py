@@ -24,7 +24,7 @@ from raglift.errors import (
     ServiceFailed,
     SweepError,
 )
-from raglift.records import Chunk, Dataset, Document, Fact, Hit, Passage, Query
+from raglift.types import Chunk, Dataset, Document, Fact, Hit, Passage, Query
 
 # Errors, pickled: pool.map and Ray send them from one process to another.
 

@@ -16,13 +16,13 @@ from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
 
 import raglift as rl
-from raglift.base.display import Secrets, describe_error
-from raglift.base.secrets import KnownSecrets, is_distinctive, is_secret_name
-from raglift.components.services import HttpRetriever
 from raglift.errors import QueryFailed, ServiceFailed
 from raglift.metrics import HitRate
+from raglift.retrieval.services import HttpRetriever
 from raglift.running.evaluation import rerank
 from raglift.testing.search_server import SearchAnswer, SearchServer
+from raglift.utilities.display import Secrets, describe_error
+from raglift.utilities.secrets import KnownSecrets, is_distinctive, is_secret_name
 
 KEY = "sk-proj-9fQ2/x+Zt7=Lw-VerySecret-0042"
 LAMP = "The lamp is lit at dusk."

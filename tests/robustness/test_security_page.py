@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from raglift.base.limits import VARIABLE, most_bytes
-from raglift.components.services.http_retriever import _MOST_BYTES
+from raglift.retrieval.services.http_retriever import _MOST_BYTES
+from raglift.utilities.limits import VARIABLE, most_bytes
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SECURITY.md").read_text("utf-8")

@@ -14,10 +14,10 @@ import pytest
 import raglift as rl
 from raglift.adapters.functions import reranker_stage
 from raglift.errors import ConfigurationError
-from raglift.records.rankings import Ranking
 from raglift.storage.rankings.read import read_run
 from raglift.storage.rankings.scoring import score_files
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.rankings import Ranking
 
 TEXTS = ("The lamp is lit.", "The fog comes in.", "The horn is loud.", "The ferry is late.")
 CANDIDATES = Ranking.of([*((rl.Chunk(text), None) for text in TEXTS)])

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.base.limits import VARIABLE
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.rankings.read import read_run
+from raglift.utilities.limits import VARIABLE
 
 LIMIT = 3_000_000
 ALLOW = rf"3,000,000 bytes; if the file is yours, allow more by setting {VARIABLE}"

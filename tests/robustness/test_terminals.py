@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.base.display import lines_text, one_line
-from raglift.base.progress import notice
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Fact, Passage, Query
+from raglift.utilities.display import lines_text, one_line
+from raglift.utilities.progress import notice
 
 FORGED = "x\n::error title=forged::gotcha\r\n##[error]gotcha\x1b[31m\u2028FORGED\x85FORGED"
 BEGINNING = "::error::gotcha"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from raglift.base.cache import Cache
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import RunError
 from raglift.results.evaluation import load_evaluation
 from raglift.storage import saving
+from raglift.utilities.cache import Cache
 
 from .conftest import make_evaluation
 
@@ -23,7 +23,7 @@ WORK = """
 import json, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[4])
-from raglift.base.cache import Cache
+from raglift.utilities.cache import Cache
 from raglift.datasets.jsonl import write_queries
 from raglift.errors import RagliftError
 from tests.robustness.conftest import make_evaluation

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.components.services import HttpRetriever
+from raglift.retrieval.services import HttpRetriever
 from raglift.testing.search_server import SearchAnswer, SearchServer
 
 ROOT = Path(__file__).parents[2]

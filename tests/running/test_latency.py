@@ -12,24 +12,24 @@ from hypothesis import strategies as st
 
 from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.base.cache import Cache, content_key
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.devices import resolve_dtype
-from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.late_interaction import LateInteractionReranker
-from raglift.components.models import load_sentence_transformer
-from raglift.components.retrievers import DenseRetriever
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.provenance import Provenance
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Query
-from raglift.records.rankings import Ranking
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.devices import resolve_dtype
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
+from raglift.retrieval.late_interaction import LateInteractionReranker
+from raglift.retrieval.models import load_sentence_transformer
+from raglift.retrieval.retrievers import DenseRetriever
 from raglift.running import latency as module
 from raglift.running.calls import Outcome
 from raglift.running.evaluation import evaluate
 from raglift.running.latency import CostMeter, OneAtATime, measure_latency
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Query
+from raglift.types.rankings import Ranking
+from raglift.utilities.cache import Cache, content_key
 
 TEXTS = [
     "The lamp is lit at dusk.",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 import raglift as rl
-from raglift.components.retrievers import HybridRetriever
 from raglift.errors import ConfigurationError
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.retrievers import HybridRetriever
 from raglift.running import LocalSystem, build_retriever
+from raglift.types.rankings import Ranking
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.base.cache import Cache
 from raglift.errors import CacheError
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
 from raglift.storage.answers import Answer, AnswerStore
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
+from raglift.utilities.cache import Cache
 
 KEY = b"k" * 16
 

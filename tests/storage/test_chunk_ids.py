@@ -11,8 +11,8 @@ import pytest
 
 import raglift as rl
 from raglift.errors import RunError
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Hit, Ranking
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Hit, Ranking
 
 TEXT = "The lamp is lit at dusk, every day."
 

@@ -6,12 +6,12 @@ import json
 import pytest
 
 from raglift.errors import RunError
-from raglift.records.dataset import Dataset
-from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.results.evaluation import load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.storage.saving import save_evaluation
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.rankings import Cost, IndexCost, StageLatency
 
 COST = Cost(
     latencies=(StageLatency("retrieve", 50, 0.004, 0.006), StageLatency("rerank", 49, 0.2, 0.25, failed=1)),

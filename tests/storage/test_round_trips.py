@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.records.checking import has_words
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Annotator, Fact, Passage, Query
-from raglift.records.rankings import Trace
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.storage.saving import save_evaluation
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.checking import has_words
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Annotator, Fact, Passage, Query
+from raglift.types.rankings import Trace
 
 _WORDS = st.text(alphabet=st.characters(), max_size=12)  # half characters too
 _SOME = _WORDS.filter(has_words)

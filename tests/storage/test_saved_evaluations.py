@@ -12,9 +12,6 @@ import pandas as pd
 import pytest
 
 from raglift.errors import RunError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
@@ -22,6 +19,9 @@ from raglift.storage import saving
 from raglift.storage.layout import FORMAT
 from raglift.storage.saving import save_evaluation
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 FILES = ["chunks.jsonl", "queries.jsonl", "run.json", "scores.parquet", "traces.jsonl"]
 ODD = Chunk("a lone surrogate \ud800 and a line\u2028separator\r\n", id="odd", doc_id="d", start=0, end=5)

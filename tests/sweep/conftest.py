@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 LAMP = (
     "The lamp is lit at dusk and put out at dawn. The keeper trims the wick every evening, and winds the clockwork "

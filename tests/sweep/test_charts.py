@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
 from raglift.report.charts.parts import specification
 from raglift.sweep.charts import alike_of, short_names
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ import pytest
 
 import raglift as rl
 from raglift.adapters.splitters import chunker_by_name
-from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Document
+from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.sweep.engine import plan_sweep, run_sweep
 from raglift.sweep.specification.record import Sweep
+from raglift.types.documents import Document
 
 pytestmark = pytest.mark.slow
 CHUNKERS = ["recursive:60/0", "recursive:60/0+headings", "paragraph_splitters:by_paragraphs"]

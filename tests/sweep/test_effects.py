@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from raglift.analysis import FactorEffects
-from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.report.factors import effect_sentence
 from raglift.report.format import difference_text
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.effects import reranker_sentence
 from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult

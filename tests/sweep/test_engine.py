@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.base.cache import Cache
-from raglift.components.cross_encoder import CrossEncoderReranker
-from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
-from raglift.records.dataset import Dataset
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.cross_encoder import CrossEncoderReranker
+from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.running.evaluation import evaluate
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.measuring import Parts
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
+from raglift.utilities.cache import Cache
 
 CHUNKERS = ["recursive:200/0", "recursive:90/30"]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
+from raglift.retrieval.retrievers import parse_retriever
 from raglift.sweep.result import SweepResult
 from raglift.sweep.scripts import SCRIPTS, Pipeline, literal, script_of
 from raglift.sweep.specification.cells import Cell
+from raglift.types.dataset import Dataset
 
 ASK = {
     "langchain": "hits = [h.page_content for h in found.invoke(question)[: script.HITS]]",

@@ -5,12 +5,12 @@ import pytest
 from raglift.metrics.computing import mean_title
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
-from raglift.records.metric import Tokens
 from raglift.results.comparison import compare
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.view import sweep_view
+from raglift.types.metric import Tokens
 
 SMALL, LARGE = (f"recursive:{size}/0" for size in (150, 6000))
 AREA = RecallArea @ Tokens(2000)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from raglift.base.replacing import _MARK, _prefix
-from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError, RunError
+from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
+from raglift.utilities.replacing import _MARK, _prefix
 
 CELL = Cell("recursive:1000/100", "minilm", RetrieverSpec("dense"), "late-interaction")
 HEAD: dict[str, Any] = {

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from raglift.datasets.loading import load_dataset
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.measuring import Remembered, candidate_pairs
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 CANDIDATES = 20
 

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from raglift.analysis.frames import export
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Annotator, Passage
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Annotator, Passage
 
 JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
 SAID = "labels: 5 passages judged by people, 1 by openai:gpt-4o-mini (relevance@3f9a1c07)"

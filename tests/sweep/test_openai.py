@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from raglift.adapters import embeddings as openai_embeddings
-from raglift.records.dataset import Dataset
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
 from raglift.testing.openai_server import Answer, OpenAIServer
+from raglift.types.dataset import Dataset
 
 pytestmark = pytest.mark.slow
 

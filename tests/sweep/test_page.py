@@ -11,7 +11,6 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
-from raglift.records.dataset import Dataset
 from raglift.rendering.document import Document, Section
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import load_sweep_result, run_sweep
@@ -19,6 +18,7 @@ from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

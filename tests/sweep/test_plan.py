@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from raglift.base.cache import Cache
-from raglift.components.cross_encoder import CrossEncoderReranker
-from raglift.components.embedding import SentenceTransformerEmbedder
-from raglift.records.dataset import Dataset
+from raglift.retrieval.cross_encoder import CrossEncoderReranker
+from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.sweep.engine import plan_sweep, run_sweep
 from raglift.sweep.measuring import Parts
 from raglift.sweep.planning import EmbeddingPlan, make_plan
 from raglift.sweep.specification.record import Sweep
 from raglift.testing.openai_server import OpenAIServer
+from raglift.types.dataset import Dataset
+from raglift.utilities.cache import Cache
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a model was asked for")
 
-    monkeypatch.setattr("raglift.components.models.load_sentence_transformer", refuse)
-    monkeypatch.setattr("raglift.components.embedding.load_sentence_transformer", refuse)
+    monkeypatch.setattr("raglift.retrieval.models.load_sentence_transformer", refuse)
+    monkeypatch.setattr("raglift.retrieval.embedding.load_sentence_transformer", refuse)
     monkeypatch.setattr(SentenceTransformerEmbedder, "embed", refuse)
     monkeypatch.setattr(CrossEncoderReranker, "score", refuse)
 

@@ -10,10 +10,10 @@ import pytest
 
 from raglift.analysis.held_out_check import held_out_check
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

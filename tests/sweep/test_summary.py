@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from raglift.records.dataset import Dataset
 from raglift.rendering.document import Detail
 from raglift.report.recommendation import recommendation_sentence
 from raglift.results.evaluation import Evaluation
@@ -19,6 +18,7 @@ from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.table import cells_table
 from raglift.sweep.view import sweep_view
+from raglift.types.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

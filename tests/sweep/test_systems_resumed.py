@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.specification.record import Sweep
+from raglift.types.dataset import Dataset
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 MAPPING = "json: {q: '{query}', n: '{k}'}\n"

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from raglift.components.retrievers import RetrieverSpec
 from raglift.metrics.parsing import parse
-from raglift.records.dataset import Dataset
-from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Detail, Table
 from raglift.rendering.terminal import as_text, document_parts
+from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
@@ -23,6 +21,8 @@ from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.terminal import plan_text
 from raglift.sweep.view import sweep_view
+from raglift.types.dataset import Dataset
+from raglift.types.rankings import Cost, StageLatency
 
 CELLS = tuple(Cell(f"recursive:{size}/0", None, RetrieverSpec("bm25")) for size in (60, 90, 200, 400))
 

@@ -3,11 +3,11 @@
 import pytest
 from langchain_core.documents import Document
 
-from raglift.components.rerankers import Reranker
-from raglift.components.retrievers import QueryRetriever
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.retrieval.rerankers import Reranker
+from raglift.retrieval.retrievers import QueryRetriever
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 CHUNK = Chunk("b", id="b")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import raglift as rl
-from raglift.components.bm25 import BM25Retriever
-from raglift.records import Document
+from raglift.retrieval.bm25 import BM25Retriever
 from raglift.testing import Answer, OpenAIServer
+from raglift.types import Document
 
 KEY = "sk-proj-Zx81kQ0aPq5vT2mRw7Yc"
 """The API key of the agents, which is in no file that is written."""

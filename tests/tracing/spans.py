@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import raglift as rl
-from raglift.records import Fact, Passage, Query
 from raglift.tracing import TraceImport
+from raglift.types import Fact, Passage, Query
 
 TEXTS = {
     "lamp": "The lamp of the lighthouse was first lit in the winter of 1871.",

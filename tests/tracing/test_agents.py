@@ -12,8 +12,8 @@ import pytest
 import raglift as rl
 from raglift.adapters.langchain_documents import chunk_of as langchain_chunk
 from raglift.adapters.llama_index_nodes import scored_nodes
-from raglift.records import Ranking
 from raglift.tracing import TraceImport
+from raglift.types import Ranking
 
 from . import agents
 

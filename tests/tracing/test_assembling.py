@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.records import Ranking
 from raglift.tracing import TraceImport
+from raglift.types import Ranking
 
 from .spans import (
     DATA,

@@ -14,14 +14,14 @@ from raglift.adapters import functions as plain
 from raglift.adapters.base import adapter_of
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import RerankStage, Stage, clearing_of
-from raglift.components.batches import BATCH_SIZE
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
-from raglift.records.documents import Chunk, Document
+from raglift.retrieval.batches import BATCH_SIZE
+from raglift.types.documents import Chunk, Document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.components.devices import Dtype
+    from raglift.retrieval.devices import Dtype
 
 
 # Adapt a user's object to stages.
@@ -99,7 +99,7 @@ def adapt_reranker(
             )
         ]
     if any(base.__name__ == "CrossEncoder" for base in type(reranker).__mro__):
-        from raglift.components.cross_encoder import CrossEncoderReranker
+        from raglift.retrieval.cross_encoder import CrossEncoderReranker
 
         reranker = CrossEncoderReranker(reranker, progress=progress)
     adapter = adapter_of(reranker) or plain.ADAPTER
@@ -135,8 +135,8 @@ def named_stages(stages: Sequence[Stage]) -> list[Stage]:
 
 
 def _by_name(name: str, dtype: Dtype, device: str, batch_size: int, progress: bool | None) -> list[RerankStage]:
-    from raglift.components.cross_encoder import CrossEncoderReranker
-    from raglift.components.late_interaction import LateInteractionReranker
+    from raglift.retrieval.cross_encoder import CrossEncoderReranker
+    from raglift.retrieval.late_interaction import LateInteractionReranker
 
     if name.lower() == "none":
         return []

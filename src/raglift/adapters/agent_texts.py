@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.adapters.stages import place_in
-from raglift.records.rankings import Ranking
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.records.documents import Chunk
-    from raglift.records.rankings import Hit
+    from raglift.types.documents import Chunk
+    from raglift.types.rankings import Hit
 
 
 _LEAST = 40

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.agent_texts import hits_in, places_of
 from raglift.adapters.asking import BothWays, Refusals
 from raglift.errors import QueryFailed
-from raglift.records.rankings import Call, Ranking, StageTrace
-from raglift.records.sessions import Session
+from raglift.types.rankings import Call, Ranking, StageTrace
+from raglift.types.sessions import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from raglift.records.documents import Chunk
+    from raglift.types.documents import Chunk
 
 
 Scored = tuple[tuple["Chunk", float | None], ...]

@@ -12,15 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from raglift.adapters.stages import place_in
-from raglift.base.event_loops import result_of
 from raglift.errors import UnsupportedSystem
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
+from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from raglift.records.filters import Filter
+    from raglift.types.filters import Filter
 
 
 _MOST_REFUSALS = 3

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.adapters.stages import RerankStage, Stage
-    from raglift.records.documents import Chunk
+    from raglift.types.documents import Chunk
 
 
 _MODULES = ("langchain", "llama_index", "haystack", "functions")

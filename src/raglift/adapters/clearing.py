@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.plain_values import plain_metadata
-from raglift.base.secrets import KnownSecrets, secrets_of_environment
-from raglift.records.rankings import Hit, Ranking
+from raglift.types.rankings import Hit, Ranking
+from raglift.utilities.plain_values import plain_metadata
+from raglift.utilities.secrets import KnownSecrets, secrets_of_environment
 
 if TYPE_CHECKING:
-    from raglift.records.documents import Chunk
-    from raglift.records.rankings import Call
-    from raglift.records.sessions import Session
+    from raglift.types.documents import Chunk
+    from raglift.types.rankings import Call
+    from raglift.types.sessions import Session
 
 
 _DEEPEST = 60

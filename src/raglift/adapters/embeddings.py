@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from raglift.base.display import describe_error, encodable
-from raglift.base.retrying import BadReply, RetryPolicy, ask_with_retries
-from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
-from raglift.components.batches import BATCH_SIZE
-from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
-from raglift.components.models import STATIC_MODEL
-from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import secrets_of, server_of
+from raglift.retrieval.batches import BATCH_SIZE
+from raglift.retrieval.embedding import Embedder, SentenceTransformerEmbedder
+from raglift.retrieval.models import STATIC_MODEL
+from raglift.retrieval.static_model import StaticEmbedder
+from raglift.text.tokens import DEFAULT_ENCODING, Encoding, load_encoding
+from raglift.utilities.display import describe_error, encodable
+from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.components.devices import Dtype
-    from raglift.components.embedding import Kind
+    from raglift.retrieval.devices import Dtype
+    from raglift.retrieval.embedding import Kind
 
 
 # Embedding models of OpenAI and of OpenAI-compatible servers, through langchain-openai's client.

@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import is_from
-from raglift.records.filters import ANY_OF, EQUALS
+from raglift.types.filters import ANY_OF, EQUALS
 
 if TYPE_CHECKING:
-    from raglift.records.filters import Condition, Filter, Value
+    from raglift.types.filters import Condition, Filter, Value
 
 
 # LangChain: each store has a form of its own, which goes into `search_kwargs`.

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.base import Adapter, accepted, adapter_of
 from raglift.adapters.results import chunk_of_mapping, read_all, require_text, results_in, shown_keys
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
-from raglift.components.services.addresses import is_http_address, is_mcp_reference
-from raglift.components.services.http_retriever import HttpRetriever
-from raglift.components.services.mcp_retriever import McpRetriever
-from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import ConfigurationError, UnsupportedSystem
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Hit, Ranking
+from raglift.retrieval.services.addresses import is_http_address, is_mcp_reference
+from raglift.retrieval.services.http_retriever import HttpRetriever
+from raglift.retrieval.services.mcp_retriever import McpRetriever
+from raglift.retrieval.services.retriever import ServiceRetriever
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
-    from raglift.records.filters import Filter
+    from raglift.types.filters import Filter
 
 
 _FILTER_NAME = "filter"

@@ -32,16 +32,16 @@ from raglift.adapters.haystack_components import (
 from raglift.adapters.overriding import are_async, asked_whole, base_from, overridden, sync_is_newer
 from raglift.adapters.results import results_in
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.cross_encoder import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.retrieval.cross_encoder import read_by_cross_encoder
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.records.rankings import ReadInPart
+    from raglift.types.rankings import ReadInPart
 
 
 DOCUMENT_KEYS = ("source_id", "doc_id", "document_id", "file_path", "file_name", "source")

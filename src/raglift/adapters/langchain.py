@@ -48,8 +48,8 @@ from raglift.adapters.overriding import (
     sync_is_newer,
 )
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.cross_encoder import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
+from raglift.retrieval.cross_encoder import read_by_cross_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
 
     from raglift.adapters.stages import Stage
-    from raglift.records.documents import Chunk
-    from raglift.records.filters import Filter
-    from raglift.records.rankings import Ranking, ReadInPart
+    from raglift.types.documents import Chunk
+    from raglift.types.filters import Filter
+    from raglift.types.rankings import Ranking, ReadInPart
 
 
 _SHOWN = ("vectorstore", "model", "embeddings")

@@ -17,7 +17,7 @@ from raglift.errors import QueryFailed, UnsupportedSystem
 if TYPE_CHECKING:
     from raglift.adapters.agents import UnderWay
     from raglift.adapters.langchain_chains import Asking
-    from raglift.records.sessions import Session
+    from raglift.types.sessions import Session
 
 
 _LIMITS = (

@@ -14,7 +14,7 @@ from raglift.adapters.agent_texts import places_of
 from raglift.adapters.agents import Search
 from raglift.adapters.call_tree import CallNode, CallTree
 from raglift.adapters.results import documents_of_artifact, is_tool_message
-from raglift.base.display import describe_error
+from raglift.utilities.display import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

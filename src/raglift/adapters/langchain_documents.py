@@ -11,8 +11,8 @@ from raglift.adapters.asking import document_id, excerpt
 from raglift.adapters.base import finite
 from raglift.adapters.functions import chunk_and_score
 from raglift.errors import ConfigurationError, UnsupportedSystem
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document

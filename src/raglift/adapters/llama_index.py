@@ -31,17 +31,17 @@ from raglift.adapters.overriding import (
 )
 from raglift.adapters.results import wrapper
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.base.event_loops import result_of
-from raglift.components.cross_encoder import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
+from raglift.retrieval.cross_encoder import read_by_cross_encoder
+from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.records.documents import Chunk
-    from raglift.records.filters import Filter
-    from raglift.records.rankings import Ranking, ReadInPart
+    from raglift.types.documents import Chunk
+    from raglift.types.filters import Filter
+    from raglift.types.rankings import Ranking, ReadInPart
 
 
 ACCEPTED = (

@@ -10,8 +10,8 @@ from raglift.adapters.asking import document_id, excerpt
 from raglift.adapters.base import finite
 from raglift.adapters.results import read_all
 from raglift.errors import UnsupportedSystem
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 DOCUMENT_KEYS = ("doc_id", "document_id", "file_name", "source")
 """Where a document's id is looked for in the metadata of a node that names no source document."""

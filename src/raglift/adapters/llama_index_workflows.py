@@ -18,12 +18,12 @@ from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.llama_index_calls import LlamaIndexCalls, listening
 from raglift.adapters.results import documents_of_artifact, lists_in, wrapper
 from raglift.adapters.stages import RetrieveStage
-from raglift.base.event_loops import result_of
 from raglift.errors import UnsupportedSystem
+from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
     from raglift.adapters.agents import UnderWay
-    from raglift.records.sessions import Session
+    from raglift.types.sessions import Session
 
 QUESTION_FIELDS = ("query", "question", "input", "user_msg", "query_str")
 """The fields of a start event under which a workflow is known to take its question."""

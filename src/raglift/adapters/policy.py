@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from raglift.base.settings import Bounds, check_settings
+from raglift.utilities.settings import Bounds, check_settings
 
 if TYPE_CHECKING:
-    from raglift.base.retrying import RetryPolicy
+    from raglift.utilities.retrying import RetryPolicy
 
 _A_DAY = 86_400
 _LONGEST_RETRY_AFTER = 30.0
@@ -50,7 +50,7 @@ class Policy(CallSettings):
     @property
     def retry_policy(self) -> RetryPolicy:
         """When a call that failed is made again; how long it may take with its retries is the timeout's business."""
-        from raglift.base.retrying import RetryPolicy
+        from raglift.utilities.retrying import RetryPolicy
 
         return RetryPolicy(
             int(self.retries) + 1, math.inf, longest_retry_after=_LONGEST_RETRY_AFTER, zero_means_now=True

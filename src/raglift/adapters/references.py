@@ -9,8 +9,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from raglift.base.display import describe_error
 from raglift.errors import ConfigurationError, order_to_stop
+from raglift.utilities.display import describe_error
 
 
 def imported(reference: str, subject: str) -> Any:

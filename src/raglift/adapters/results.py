@@ -12,9 +12,9 @@ from numbers import Real
 from typing import Any
 
 from raglift.adapters.base import is_from
-from raglift.base.display import shorten
 from raglift.errors import ConfigurationError, UnsupportedSystem
-from raglift.records.documents import Chunk
+from raglift.types.documents import Chunk
+from raglift.utilities.display import shorten
 
 TEXT_KEYS = ("text", "content", "page_content")
 """Where a mapping or a data frame has the text of a result: the first of these."""

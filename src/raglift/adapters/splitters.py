@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.references import imported, made_by
-from raglift.base.display import describe_error, short_repr
-from raglift.components.chunkers import CHUNKERS, Chunker, chunks_at, parse_chunker
-from raglift.components.headings import HEADINGS, ContextualChunker
-from raglift.components.locating import locate_pieces
 from raglift.errors import ConfigurationError, order_to_stop
-from raglift.records.documents import Chunk
+from raglift.retrieval.chunkers import CHUNKERS, Chunker, chunks_at, parse_chunker
+from raglift.retrieval.headings import HEADINGS, ContextualChunker
+from raglift.retrieval.locating import locate_pieces
+from raglift.types.documents import Chunk
+from raglift.utilities.display import describe_error, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from raglift.records.documents import Document
+    from raglift.types.documents import Document
 
 
 _EXPECTED = (

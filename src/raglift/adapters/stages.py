@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from raglift.adapters.agents import FrameworkAgent
     from raglift.adapters.policy import Policy
-    from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
-    from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
-    from raglift.records.documents import Chunk
-    from raglift.records.rankings import Ranking
+    from raglift.retrieval.rerankers import AsyncQueryReranker, QueryReranker, Reranker
+    from raglift.retrieval.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
+    from raglift.types.documents import Chunk
+    from raglift.types.rankings import Ranking
 
 
 # Stages: the parts of an adapted system.

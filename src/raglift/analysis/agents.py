@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord
     from raglift.analysis.session_runs import Asked
     from raglift.analysis.sessions import SessionAnalysis
-    from raglift.records.metric import Metric
     from raglift.stats.variances import DifferenceComponents, VarianceComponents
+    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.labels import Query
+    from raglift.types.labels import Query
 
     Numbers = NDArray[np.float64]
     Flags = NDArray[np.bool_]

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.documents import Chunk
-    from raglift.records.rankings import Hit, Inventory
+    from raglift.types.documents import Chunk
+    from raglift.types.rankings import Hit, Inventory
 
 
 LONGER = 1.25

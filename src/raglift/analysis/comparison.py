@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.rule import MatchRule
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
 
 
 # The values of all systems on their shared queries, and which systems can be paired.

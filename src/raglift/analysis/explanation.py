@@ -18,8 +18,8 @@ from raglift.metrics.computing import compute, score
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
 from raglift.metrics.session_prefixes import calls_of_prefixes
-from raglift.records.rankings import Ranking
 from raglift.rendering.presenting import Presentable
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
     from raglift.metrics.measure import Measure
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Hit
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Hit
 
 
 # Explanation of one query's score: which hit covers which passage, and its gain.

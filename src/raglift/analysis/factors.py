@@ -12,12 +12,12 @@ from raglift.analysis.comparison import pair_up
 from raglift.analysis.paired_statistics import TOO_SKEWED, is_bounded, method_of
 from raglift.analysis.shared_queries import check_same_rule, named, shared_queries
 from raglift.analysis.warnings import few_queries
-from raglift.base.display import counted
 from raglift.errors import ConfigurationError
-from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.presenting import Presentable
 from raglift.stats.grid_effects import factor_effects
 from raglift.stats.simultaneous import METHOD
+from raglift.types.labels import PEOPLE, LabelSources
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord, Method
-    from raglift.records.metric import Metric
     from raglift.stats.grid_effects import GridEffects, PairEffects
+    from raglift.types.metric import Metric
 
 
 _FEWEST = 2

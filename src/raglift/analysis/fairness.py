@@ -11,7 +11,6 @@ import numpy as np
 from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
-from raglift.base.tokens import EstimatedTokens, TokenCounts, is_encoding_available
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.reading import characters_sent, positions_of_facts
@@ -26,8 +25,9 @@ from raglift.metrics.prompt_measures import (
     scale_of_labels,
 )
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric, Tokens
-from raglift.records.rankings import Ranking
+from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
+from raglift.types.metric import Metric, Tokens
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted
-from raglift.records.rankings import Ranking
+from raglift.types.rankings import Ranking
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records.filters import Filter
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Run, Trace
+    from raglift.types.filters import Filter
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Run, Trace
 
 
 _NAMED = 3

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from raglift.base.display import encodable
-from raglift.base.limits import is_link, is_there, user_path
-from raglift.base.replacing import is_of_saved_run, staging_folder
 from raglift.errors import ConfigurationError, RunError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
+from raglift.utilities.display import encodable
+from raglift.utilities.limits import is_link, is_there, user_path
+from raglift.utilities.replacing import is_of_saved_run, staging_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow, TagSlice
-    from raglift.records.labels import LabelSources
-    from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.labels import LabelSources
+    from raglift.types.metric import Metric
 
 
 # Evaluations as pandas frames.

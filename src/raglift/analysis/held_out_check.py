@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import Method
-    from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.metric import Metric
 
 CheckVerdict = Literal["confirmed", "not confirmed", "contradicted"]
 """What held-out queries say of a choice."""

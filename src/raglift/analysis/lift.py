@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method
     from raglift.matching.matches import MatchTable
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
 
 
 # Reranker lift: after minus before on the same candidates at the same k, and the queries that changed most.

@@ -13,24 +13,24 @@ from raglift.analysis.records import Note
 from raglift.analysis.truncation import read_in_part_notes
 from raglift.analysis.unjudged import unjudged_of, unjudged_text
 from raglift.analysis.warnings import changed_hits_notes
-from raglift.base.display import counted
-from raglift.base.normalization import normalize
-from raglift.base.occurrences import find_occurrences
 from raglift.errors import ConfigurationError
 from raglift.matching.nearest import lost_labels_note
 from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
+from raglift.text.normalization import normalize
+from raglift.text.occurrences import find_occurrences
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.analysis.records import EvaluationRecord, NoteKind
     from raglift.matching.matches import MatchTable
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
-    from raglift.records.metric import Tokens
-    from raglift.records.rankings import Hit, Run
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.metric import Tokens
+    from raglift.types.rankings import Hit, Run
 
 
 # Chunk-id labels that no hit ever has: most likely the hits have other ids, or none.

@@ -11,8 +11,8 @@ import numpy as np
 from raglift.analysis.upper_bound import attainable_facts, depth_of, match_tables_of, rule_of
 from raglift.metrics.measure import first_satisfactions
 from raglift.metrics.session_prefixes import rank_in_call
-from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.presenting import Presentable
+from raglift.types.labels import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
-    from raglift.records.rankings import Run
+    from raglift.types.rankings import Run
 
 
 # Failure analysis: each fact gets the first outcome that applies, so the counts add up exactly.

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.records import Method
-from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences
 from raglift.metrics.measure import LEAST
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer, mean_interval
 from raglift.stats.power import minimum_detectable_effects
+from raglift.types.metric import Metric
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

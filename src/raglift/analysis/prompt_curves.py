@@ -10,11 +10,11 @@ import numpy as np
 
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.base.tokens import EstimatedTokens, is_encoding_available
 from raglift.matching.reading import characters_sent
 from raglift.metrics.computing import mean_of, score
 from raglift.metrics.prompt_measures import PromptRecall, scale_of_labels
-from raglift.records.metric import Tokens
+from raglift.text.tokens import EstimatedTokens, is_encoding_available
+from raglift.types.metric import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,11 +17,11 @@ from raglift.analysis.paired_statistics import bound_of, within_reach
 from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of
-from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.presenting import Presentable
 from raglift.stats.best_of_many import best_of_many
 from raglift.stats.margins import MARGIN, checked_margin, non_inferiority
 from raglift.stats.paired_tests import paired_difference
+from raglift.types.labels import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, Method
-    from raglift.records.metric import Metric
     from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.metric import Metric
 
 
 FEWEST_CHECKED = 20

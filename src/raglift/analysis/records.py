@@ -10,13 +10,13 @@ import numpy as np
 
 from raglift.analysis.frames import frame_of, row_columns
 from raglift.analysis.truncation import truncation_of
-from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, named_metrics
 from raglift.metrics.parsing import as_metric
-from raglift.records.labels import PEOPLE, LabelSources
-from raglift.records.rankings import CANDIDATES
 from raglift.rendering.presenting import Presentable
+from raglift.types.labels import PEOPLE, LabelSources
+from raglift.types.rankings import CANDIDATES
+from raglift.utilities.display import counted
 
 NoteKind = Literal["failed", "unjudged", "primary", "read in part", "changed hits", "other"]
 """What a note is about: queries that failed, hits that nobody judged, the metric that decides by default, what models
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from raglift.analysis.unjudged import Unjudged
     from raglift.matching.matches import MatchTable
     from raglift.metrics.computing import Scores
-    from raglift.records.dataset import Dataset
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Hit, Run
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.dataset import Dataset
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Hit, Run
 
 
 # Results of an evaluation.

@@ -15,8 +15,8 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.metrics.computing import has_differences, rankings_by_stage, score
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.session_prefixes import match_run
-from raglift.records.rankings import Trace
 from raglift.stats.variances import variance_components
+from raglift.types.rankings import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.base.tokens import TokenCounts
     from raglift.matching.rule import MatchRule
     from raglift.metrics.computing import Scores
-    from raglift.records.dataset import Dataset
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Run
     from raglift.stats.variances import VarianceComponents
+    from raglift.text.tokens import TokenCounts
+    from raglift.types.dataset import Dataset
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Run
 
 
 def over_repetitions(

@@ -11,7 +11,6 @@ from raglift.analysis.notes import evaluation_notes
 from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.repetitions import over_repetitions
 from raglift.analysis.upper_bound import match_tables_of, rule_of
-from raglift.base.tokens import EstimatedTokens
 from raglift.matching.match import match_rankings, span_upper_bound_of
 from raglift.matching.origins import candidates_alone, with_changed_hits
 from raglift.metrics.budgets import context_totals
@@ -19,17 +18,18 @@ from raglift.metrics.computing import counts_tokens, rankings_by_stage, score
 from raglift.metrics.registry import MEASURES
 from raglift.metrics.session_prefixes import match_run
 from raglift.stats.intervals import TIED
+from raglift.text.tokens import EstimatedTokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.base.tokens import TokenCounts
     from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
     from raglift.metrics.computing import Scores
-    from raglift.records.dataset import Dataset
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Ranking, Run
+    from raglift.text.tokens import TokenCounts
+    from raglift.types.dataset import Dataset
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Ranking, Run
 
 
 # A run, matched and scored.

@@ -11,11 +11,11 @@ import numpy as np
 from raglift.analysis.fairness import token_counter
 from raglift.analysis.repetitions import further_runs
 from raglift.analysis.upper_bound import match_tables_of, rule_of
-from raglift.base.normalization import normalize
 from raglift.metrics.computing import rankings_by_stage
 from raglift.metrics.measure import first_satisfactions
 from raglift.metrics.session_measures import characters_seen
 from raglift.metrics.session_prefixes import match_run, rank_in_call
+from raglift.text.normalization import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
-    from raglift.records.rankings import Run
+    from raglift.types.rankings import Run
 
 Asked = Callable[[str], frozenset[int]]
 """Returns the numbers of the passages, among all labelled ones of the dataset, that the text of a search asks for."""

@@ -20,12 +20,12 @@ from raglift.analysis.session_runs import (
     session_runs,
     tokens_until_found,
 )
-from raglift.base.tokens import EstimatedTokens
 from raglift.errors import ConfigurationError
 from raglift.metrics.budgets import context_totals
-from raglift.records.metric import Metric
 from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import checked_integer
+from raglift.text.tokens import EstimatedTokens
+from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.records.labels import LabelSources
-from raglift.records.rankings import CANDIDATES
+from raglift.types.labels import LabelSources
+from raglift.types.rankings import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.labels import Fact, Passage, Query
+    from raglift.types.labels import Fact, Passage, Query
 
 
 # Whether systems can be compared: the queries they share, and how they were scored.

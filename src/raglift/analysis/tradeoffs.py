@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from raglift.analysis.records import ComparisonRecord
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Cost
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Cost
 
 
 # The Pareto front: the rows that no other row dominates.

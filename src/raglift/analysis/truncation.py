@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.rankings import Run
+    from raglift.types.rankings import Run
 
 
 CUT = "✂"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.metric import Metric
 
     Numbers = NDArray[np.float64]
 

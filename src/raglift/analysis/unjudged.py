@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.base.display import counted
 from raglift.matching.supposing import with_facts
 from raglift.metrics.computing import compute, cut_at_depth, mean_of, mean_title
 from raglift.metrics.measure import relevant_hits, unjudged_hits
 from raglift.metrics.registry import MEASURES
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
     Integers = NDArray[np.int64]
 

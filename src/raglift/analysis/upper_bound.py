@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from raglift.base.display import lines_text
 from raglift.errors import ConfigurationError
 from raglift.matching.coverage import Choices, characters_needed, covered_length, fewest_intervals, is_enough
 from raglift.matching.match import match_rankings
@@ -19,8 +18,9 @@ from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.computing import compute, rankings_by_stage
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.session_prefixes import match_run
-from raglift.records.labels import PEOPLE, LabelSources
-from raglift.records.rankings import Ranking
+from raglift.types.labels import PEOPLE, LabelSources
+from raglift.types.rankings import Ranking
+from raglift.utilities.display import lines_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
     from raglift.matching.coverage import Interval
     from raglift.matching.matches import MatchTable
-    from raglift.records.dataset import Dataset
-    from raglift.records.labels import Passage, Query
-    from raglift.records.rankings import Inventory
+    from raglift.types.dataset import Dataset
+    from raglift.types.labels import Passage, Query
+    from raglift.types.rankings import Inventory
 
     _Curve: TypeAlias = NDArray[np.int64]
 

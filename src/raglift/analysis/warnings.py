@@ -11,15 +11,15 @@ from raglift.analysis.shared_queries import named
 from raglift.analysis.truncation import read_in_part_notes
 from raglift.analysis.unjudged import unjudged_text
 from raglift.analysis.upper_bound import rule_of
-from raglift.base.display import TRUNCATED, counted
-from raglift.base.tokens import DEFAULT_ENCODING
-from raglift.base.words import language_name
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET, RecallArea
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Tokens
 from raglift.stats.paired_tests import FEW_QUERIES
+from raglift.text.tokens import DEFAULT_ENCODING
+from raglift.text.words import language_name
+from raglift.types.metric import Tokens
+from raglift.utilities.display import TRUNCATED, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.analysis.unjudged import Unjudged
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Run, Vocabulary
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Run, Vocabulary
 
 
 _NAMED = 6

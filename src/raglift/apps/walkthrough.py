@@ -16,9 +16,6 @@ from rich.cells import cell_len, set_cell_size
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.apps.what_helps import first_ranks, say, show_trials, try_what_helps
-from raglift.base.display import printable
-from raglift.components.embedding import build_index
-from raglift.components.retrievers import DenseRetriever
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
@@ -27,8 +24,11 @@ from raglift.metrics.rank_measures import AP, F1, RR, HitRate, Precision, Recall
 from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
 from raglift.report.views.evaluation import evaluation_view
+from raglift.retrieval.embedding import build_index
+from raglift.retrieval.retrievers import DenseRetriever
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of
+from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
     from raglift.apps.what_helps import Trial
     from raglift.matching.matches import MatchTable
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Hit, Ranking
     from raglift.results.evaluation import Evaluation
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Hit, Ranking
 
 
 TUTORIAL_METRICS = (HitRate, Precision, Recall, F1, RR, AP, DCG, IDCG, NDCG)

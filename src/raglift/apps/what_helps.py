@@ -9,29 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted, printable
-from raglift.base.progress import track
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.retrievers import DenseRetriever, HybridRetriever
-from raglift.components.static_model import StaticEmbedder
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.rank_measures import Recall
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
+from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever
+from raglift.retrieval.static_model import StaticEmbedder
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import chunks_of
+from raglift.utilities.display import counted, printable
+from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
-    from raglift.components.chunkers import Chunker
-    from raglift.components.retrievers import Retriever
-    from raglift.records.dataset import Dataset
-    from raglift.records.rankings import Ranking
     from raglift.results.evaluation import Evaluation
+    from raglift.retrieval.chunkers import Chunker
+    from raglift.retrieval.retrievers import Retriever
     from raglift.running.systems import LocalSystem
+    from raglift.types.dataset import Dataset
+    from raglift.types.rankings import Ranking
 
 
 CANDIDATES = 100
@@ -134,7 +134,7 @@ def try_what_helps(
 
 def _smaller(chunker: Chunker) -> Chunker | None:
     """Return a chunker like another, of smaller chunks; None if that is not known to be possible."""
-    from raglift.components.chunkers import RecursiveChunker, TokenChunker
+    from raglift.retrieval.chunkers import RecursiveChunker, TokenChunker
 
     if not isinstance(chunker, (RecursiveChunker, TokenChunker)):
         return None

@@ -14,10 +14,6 @@ from raglift.analysis.upper_bound import best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, occurrences_of
 from raglift.auditing.records import Attainable, Audit, ChunkingAudit
-from raglift.components.chunkers import Chunker
-from raglift.components.embedding import SentenceTransformerEmbedder
-from raglift.components.models import EMBEDDED_MODEL
-from raglift.components.vocabulary import vocabularies
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
 from raglift.matching.chunk_index import Places, find_places, touching_chunks
 from raglift.matching.matches import Direction
@@ -25,9 +21,13 @@ from raglift.matching.nearest import lost_labels_note
 from raglift.matching.overlap import cover_passage, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Passage
+from raglift.retrieval.chunkers import Chunker
+from raglift.retrieval.embedding import SentenceTransformerEmbedder
+from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.vocabulary import vocabularies
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Passage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.auditing.records import Finding, Nearest, Place
-from raglift.base.normalization import normalize
-from raglift.base.progress import track
-from raglift.base.validation import quoted
-from raglift.base.words import length_in_letters
-from raglift.components.models import embedded_model_path
 from raglift.errors import MissingDependency
 from raglift.matching.chunk_index import find_places
 from raglift.matching.nearest import nearest_passages
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
-from raglift.records.labels import Passage
+from raglift.retrieval.models import embedded_model_path
+from raglift.text.normalization import normalize
+from raglift.text.words import length_in_letters
+from raglift.types.labels import Passage
+from raglift.utilities.progress import track
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from raglift.auditing.records import Kind
     from raglift.matching.chunk_index import Places
-    from raglift.records.anchors import Resolution
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk, Document
+    from raglift.types.anchors import Resolution
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk, Document
 
 
 # Properties of labels that need no chunks: where their texts occur, their lengths, and duplicates.

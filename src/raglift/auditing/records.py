@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.presenting import Presentable
+from raglift.types.labels import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from raglift.auditing.labels import find_occurrences
-from raglift.base.normalization import NormalizedText, normalize, normalize_with_offsets
-from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
-from raglift.base.strict_files import decode_lines, parse_object, read_bytes
-from raglift.base.validation import Location, quoted
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.anchors import Sources
-from raglift.records.labels import Passage
-from raglift.records.parsing import read_query
+from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
+from raglift.types.anchors import Sources
+from raglift.types.labels import Passage
+from raglift.types.parsing import read_query
+from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.utilities.strict_files import decode_lines, parse_object, read_bytes
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from raglift.auditing.labels import Occurrences
     from raglift.auditing.records import Place
-    from raglift.records.documents import Document
+    from raglift.types.documents import Document
 
 
 Form = Literal["anchors", "offsets"]

@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raglift.auditing.records import KINDS, PLACEMENTS, Audit
-from raglift.base.display import counted
-from raglift.base.validation import quoted
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, table_across, table_from
 from raglift.rendering.presenting import view_of, whole
 from raglift.report.format import number_text, percent_text
+from raglift.utilities.display import counted
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,11 +33,11 @@ def main() -> None:
 
 
 def _main() -> None:
-    from raglift.base.cache import is_kept_on_disk
-    from raglift.base.display import describe_error, printable
-    from raglift.base.progress import show_progress_if_slow
     from raglift.cli.app import app
     from raglift.errors import RagliftError, order_to_stop
+    from raglift.utilities.cache import is_kept_on_disk
+    from raglift.utilities.display import describe_error, printable
+    from raglift.utilities.progress import show_progress_if_slow
 
     _show_own_warnings()
     if not os.environ.get("COLUMNS", "").strip(" +-0"):  # a terminal of no width, as `COLUMNS=0` says, shows nothing
@@ -92,8 +92,8 @@ def _show_own_warnings() -> None:
 
 def _show_warning(show: Callable[..., object], message: Warning | str, category: type[Warning], *where: Any) -> None:
     """Show a warning of raglift's own as one line, without the place in the code; any other as Python does."""
-    from raglift.base.display import printable
     from raglift.errors import OWN_WARNINGS
+    from raglift.utilities.display import printable
 
     if issubclass(category, OWN_WARNINGS) and sys.stderr is not None:
         sys.stderr.write(f"raglift: warning: {printable(str(message))}\n")
@@ -116,8 +116,8 @@ def _flush() -> None:
 
 
 def _stop(message: str) -> None:
-    from raglift.base.display import printable
-    from raglift.base.secrets import known_secrets, secrets_of_environment
+    from raglift.utilities.display import printable
+    from raglift.utilities.secrets import known_secrets, secrets_of_environment
 
     try:
         _flush()

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from raglift.base.limits import is_file
 from raglift.cli.choices import (
     CHUNKERS,
     DEVICES,
@@ -27,6 +26,7 @@ from raglift.cli.choices import (
 )
 from raglift.errors import ConfigurationError
 from raglift.running.settings import positive
+from raglift.utilities.limits import is_file
 
 BASELINE = "Default: the first of two, else the only plain BM25, else the best."
 

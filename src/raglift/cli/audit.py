@@ -11,9 +11,6 @@ import typer
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.auditing.relabelling import relabel
-from raglift.base.display import lines_text, printable
-from raglift.base.limits import is_file, is_folder, is_there, user_path
-from raglift.base.validation import quoted
 from raglift.cli.arguments import CHUNKER
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import attributes, labels_json, print_json
@@ -23,6 +20,9 @@ from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
+from raglift.utilities.display import lines_text, printable
+from raglift.utilities.limits import is_file, is_folder, is_there, user_path
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from raglift.auditing.records import Audit, ChunkingAudit, Finding, Place

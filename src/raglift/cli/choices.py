@@ -104,7 +104,7 @@ def separate_named(values: Sequence[str]) -> tuple[str, ...]:
 
 def separate_paths(values: Sequence[Path]) -> tuple[Path, ...]:
     """Return the paths of an option; one that exists is not divided at a comma of its name."""
-    from raglift.base.limits import is_there
+    from raglift.utilities.limits import is_there
 
     found: list[Path] = []
     for value in values:

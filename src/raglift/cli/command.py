@@ -14,8 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo
 
-from raglift.base.settings import Setting, fields_of, hints_of
 from raglift.cli.choices import choice
+from raglift.utilities.settings import Setting, fields_of, hints_of
 
 START, MEASURE, LABELS, CI, FILES, MORE = "Start", "Measure", "Labels", "CI", "Files", "More"
 PANELS = (START, MEASURE, LABELS, CI, FILES, MORE)

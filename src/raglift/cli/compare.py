@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.truncation import truncation_of
-from raglift.base.display import printable
 from raglift.cli.arguments import project_budget
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.cli.tracking import Tracking
@@ -19,6 +18,7 @@ from raglift.rendering.terminal import as_text, document_parts, write
 from raglift.report.fairness import fairness_sentences
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation
+from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from raglift.base.display import printable
-from raglift.base.limits import user_path
 from raglift.cli.json_output import print_json
 from raglift.datasets.formats.catalogue import FORMATS, recognize_format
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
+from raglift.utilities.display import printable
+from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
     from raglift.cli.labels import Convert

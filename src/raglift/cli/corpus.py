@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import printable
 from raglift.cli.json_output import attributes, print_json
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusError, DatasetError
+from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.labels import FetchCorpus, ListCorpora, ShowCorpus
-    from raglift.records.dataset import Dataset
+    from raglift.types.dataset import Dataset
 
 
 def list_all(request: ListCorpora) -> None:

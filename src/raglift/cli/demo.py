@@ -9,9 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import LATE_INTERACTION
-from raglift.base.display import counted, printable
-from raglift.base.limits import is_folder, is_there
-from raglift.base.replacing import unwritable
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.evaluate import indexed, numbered_steps
 from raglift.cli.json_output import print_json
@@ -22,6 +19,9 @@ from raglift.report.format import outcome_text
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.storage.saving import check_free
+from raglift.utilities.display import counted, printable
+from raglift.utilities.limits import is_folder, is_there
+from raglift.utilities.replacing import unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.cli.measuring import Demo
-    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
+    from raglift.types.dataset import Dataset
 
 
 CORPUS = "shop_support"

@@ -13,40 +13,40 @@ from typing import TYPE_CHECKING, Any, cast
 
 from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
-from raglift.base.cache import is_kept_on_disk
-from raglift.base.display import printable, short_repr
-from raglift.base.progress import step, steps
-from raglift.base.settings import fields_of
 from raglift.cli.arguments import project_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.cli.saving import keep
 from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
-from raglift.components.batches import BATCH_SIZE, checked_batch_size
-from raglift.components.chunkers import CHUNKERS
-from raglift.components.devices import require_device, resolve_device, resolve_dtype
-from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth
+from raglift.retrieval.batches import BATCH_SIZE, checked_batch_size
+from raglift.retrieval.chunkers import CHUNKERS
+from raglift.retrieval.devices import require_device, resolve_device, resolve_dtype
+from raglift.retrieval.retrievers import parse_retriever
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
 from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
+from raglift.utilities.cache import is_kept_on_disk
+from raglift.utilities.display import printable, short_repr
+from raglift.utilities.progress import step, steps
+from raglift.utilities.settings import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from raglift.cli.measuring import Evaluate
-    from raglift.components.chunkers import Chunker
-    from raglift.components.devices import Dtype
-    from raglift.records.dataset import Dataset
-    from raglift.records.metric import Calls, Tokens
-    from raglift.records.rankings import StageInfo
     from raglift.results.evaluation import Evaluation
+    from raglift.retrieval.chunkers import Chunker
+    from raglift.retrieval.devices import Dtype
+    from raglift.types.dataset import Dataset
+    from raglift.types.metric import Calls, Tokens
+    from raglift.types.rankings import StageInfo
 
 
 _CODE_SHOWN = 80

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from raglift.base.display import printable, short_repr
-from raglift.base.limits import is_there, resolved, user_path
-from raglift.base.replacing import is_of_saved_run
 from raglift.cli.arguments import project_budget
 from raglift.cli.exits import drop_output
 from raglift.cli.github import is_github, own_commands
@@ -28,12 +25,15 @@ from raglift.rendering.terminal import document_text, print_document
 from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
 from raglift.sweep.folder import SweepFolder
+from raglift.utilities.display import printable, short_repr
+from raglift.utilities.limits import is_there, resolved, user_path
+from raglift.utilities.replacing import is_of_saved_run
 
 if TYPE_CHECKING:
     from raglift.cli.pipeline import Gate
     from raglift.gating.deciding import GateResult
-    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
+    from raglift.types.dataset import Dataset
 
 
 _SHOWN = 5

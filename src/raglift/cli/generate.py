@@ -10,16 +10,16 @@ import typer
 
 from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate, generation_view
 from raglift.apps.generation.questions import parse_styles
-from raglift.base.display import counted, printable
-from raglift.base.limits import is_there
-from raglift.base.replacing import unwritable
-from raglift.base.threads import require_concurrency
 from raglift.cli.json_output import attributes, print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.dataset import Dataset
 from raglift.rendering.terminal import print_document
+from raglift.types.dataset import Dataset
+from raglift.utilities.display import counted, printable
+from raglift.utilities.limits import is_there
+from raglift.utilities.replacing import unwritable
+from raglift.utilities.threads import require_concurrency
 
 if TYPE_CHECKING:
     from pathlib import Path

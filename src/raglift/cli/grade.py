@@ -6,10 +6,6 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.base.display import counted, printable
-from raglift.base.limits import is_folder, is_there
-from raglift.base.replacing import unwritable
-from raglift.base.threads import require_concurrency
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import attributes, print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
@@ -17,32 +13,36 @@ from raglift.cli.saving import load_runs
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
-from raglift.judging.batch import NoAnswer
-from raglift.judging.correction import correct
-from raglift.judging.correction_records import correction_view
-from raglift.judging.grading import estimate_grading, grade
-from raglift.judging.grading_text import grading_view
-from raglift.judging.human_grades import read_human_sample, sample_for_grading
-from raglift.judging.labels import placed
-from raglift.judging.pooling import pool
-from raglift.judging.rubrics import check_relevant_from
-from raglift.judging.sampled_units import check_estimand, metrics_to_correct, sampled_units
+from raglift.grading.batch import NoAnswer
+from raglift.grading.correction import correct
+from raglift.grading.correction_records import correction_view
+from raglift.grading.grading import estimate_grading, grade
+from raglift.grading.grading_text import grading_view
+from raglift.grading.human_grades import read_human_sample, sample_for_grading
+from raglift.grading.labels import placed
+from raglift.grading.pooling import pool
+from raglift.grading.rubrics import check_relevant_from
+from raglift.grading.sampled_units import check_estimand, metrics_to_correct, sampled_units
 from raglift.rendering.terminal import print_document
 from raglift.results.comparison import compare
+from raglift.utilities.display import counted, printable
+from raglift.utilities.limits import is_folder, is_there
+from raglift.utilities.replacing import unwritable
+from raglift.utilities.threads import require_concurrency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raglift.cli.judging import Grade, Sample
-    from raglift.judging.correction_records import Correction
-    from raglift.judging.grading import Graded
-    from raglift.judging.grading_text import GradingSummary
-    from raglift.judging.human_grades import HumanSample
-    from raglift.judging.pooling import Pool
-    from raglift.judging.sampled_units import Estimand
-    from raglift.records.documents import Document
+    from raglift.grading.correction_records import Correction
+    from raglift.grading.grading import Graded
+    from raglift.grading.grading_text import GradingSummary
+    from raglift.grading.human_grades import HumanSample
+    from raglift.grading.pooling import Pool
+    from raglift.grading.sampled_units import Estimand
     from raglift.results.evaluation import Evaluation
+    from raglift.types.documents import Document
 
 
 _USUAL_SCALE = 3

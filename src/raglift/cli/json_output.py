@@ -10,10 +10,10 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import UNPRINTABLE
 from raglift.gating.records import Outcome
-from raglift.records.metric import Metric
 from raglift.report.recommendation import next_sentence, recommendation_sentence
+from raglift.types.metric import Metric
+from raglift.utilities.display import UNPRINTABLE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from raglift.gating.ci import GateError
     from raglift.gating.deciding import GateResult
     from raglift.gating.records import Check, RegressedQuery, Regression
-    from raglift.records.labels import LabelSources
-    from raglift.records.rankings import Hit
+    from raglift.types.labels import LabelSources
+    from raglift.types.rankings import Hit
 
 
 # What the commands print with `--json`.

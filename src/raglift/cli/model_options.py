@@ -7,17 +7,17 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from raglift.base.display import printable, short_repr
 from raglift.cli.exits import Stopped
 from raglift.errors import ConfigurationError
 from raglift.llm.language_models import language_model
+from raglift.utilities.display import printable, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.base.retrying import RetryPolicy
-    from raglift.judging.batch import Estimate
+    from raglift.grading.batch import Estimate
     from raglift.llm.language_models import LanguageModel
+    from raglift.utilities.retrying import RetryPolicy
 
 
 def model_of(

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.base.display import counted
-from raglift.base.limits import is_folder, is_stream, is_there, user_path
-from raglift.base.replacing import replacing_file
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
@@ -20,6 +17,9 @@ from raglift.storage.layout import RUN
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
+from raglift.utilities.display import counted
+from raglift.utilities.limits import is_folder, is_stream, is_there, user_path
+from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
     from raglift.cli.reading import Report

@@ -14,17 +14,17 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
 from raglift.results.evaluation import load_evaluation
 from raglift.running.scoring import rescore
 from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import named_in_spec
 from raglift.storage.saving import check_free
+from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
     from raglift.cli.reading import Rescore
-    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
+    from raglift.types.dataset import Dataset
 
 
 def run(request: Rescore) -> None:

@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.base.limits import user_path
 from raglift.errors import ConfigurationError, RunError
 from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
+from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,22 +7,22 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.base.display import printable
-from raglift.base.limits import is_folder
 from raglift.cli.arguments import project_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
 from raglift.cli.tracking import Tracking
-from raglift.components.devices import checked_device
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
+from raglift.retrieval.devices import checked_device
 from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.terminal import print_plan
 from raglift.sweep.view import sweep_view
+from raglift.utilities.display import printable
+from raglift.utilities.limits import is_folder
 
 if TYPE_CHECKING:
     import pandas as pd

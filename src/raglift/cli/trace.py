@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import counted, printable
-from raglift.base.progress import notice, show_status
 from raglift.cli.evaluate import as_json, depths, next_line, print_result
 from raglift.cli.json_output import print_json
 from raglift.cli.saving import keep
@@ -26,14 +24,16 @@ from raglift.running.settings import DEFAULT_KS
 from raglift.storage.saving import check_free
 from raglift.tracing.reading import read_traces
 from raglift.tracing.receiving.receiver import TraceReceiver
+from raglift.utilities.display import counted, printable
+from raglift.utilities.progress import notice, show_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.cli.measuring import Trace
-    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
     from raglift.tracing.records import TraceImport
+    from raglift.types.dataset import Dataset
 
 
 _FOLDER = Path("raglift-traces")

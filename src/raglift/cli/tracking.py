@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import open_tracker, track
-from raglift.base.limits import resolved, user_path
 from raglift.cli.json_output import print_json
 from raglift.cli.saving import PRINTED_ONLY, save_somewhere
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
+from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

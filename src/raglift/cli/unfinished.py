@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.cache import Cache, content_key
-from raglift.base.limits import is_file, is_folder, user_path
 from raglift.errors import CacheError, RunError
 from raglift.running.answers import FILE, LOCK
 from raglift.running.systems import identity_of
+from raglift.utilities.cache import Cache, content_key
+from raglift.utilities.limits import is_file, is_folder, user_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
-from raglift.base.normalization import normalize
-from raglift.base.validation import nearest
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.evaluate import chunker_of, numbers_of_hits, system_of
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
+from raglift.text.normalization import normalize
+from raglift.utilities.validation import nearest
 
 if TYPE_CHECKING:
     from raglift.cli.measuring import Walkthrough
-    from raglift.records.dataset import Dataset
-    from raglift.records.labels import Query
+    from raglift.types.dataset import Dataset
+    from raglift.types.labels import Query
 
 
 def run(request: Walkthrough) -> None:

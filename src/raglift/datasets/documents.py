@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from raglift.base.limits import is_file, is_folder, is_stream, user_path
-from raglift.base.strict_files import check_encoding, parse_object, stream_lines
-from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.folders import read_file, read_folder
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.dataset import check_documents
-from raglift.records.documents import Document
-from raglift.records.parsing import read_characters, read_id
+from raglift.types.dataset import check_documents
+from raglift.types.documents import Document
+from raglift.types.parsing import read_characters, read_id
+from raglift.utilities.limits import is_file, is_folder, is_stream, user_path
+from raglift.utilities.strict_files import check_encoding, parse_object, stream_lines
+from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,14 +11,14 @@ from importlib.util import find_spec
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted, printable
-from raglift.base.limits import is_file, resolved
-from raglift.base.progress import track
-from raglift.base.strict_files import decode_document, read_bytes
-from raglift.base.validation import Location, quoted
 from raglift.datasets.paged_files import EXTRA, PACKAGES, READERS
 from raglift.errors import DocumentWarning
-from raglift.records.documents import Document
+from raglift.types.documents import Document
+from raglift.utilities.display import counted, printable
+from raglift.utilities.limits import is_file, resolved
+from raglift.utilities.progress import track
+from raglift.utilities.strict_files import decode_document, read_bytes
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

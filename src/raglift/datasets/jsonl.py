@@ -6,14 +6,14 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.limits import user_path
-from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
-from raglift.base.strict_files import decode_lines, parse_object, read_bytes
-from raglift.base.validation import Location, quoted
 from raglift.errors import DatasetError
-from raglift.records.anchors import Resolution, Sources
-from raglift.records.labels import IRRELEVANT, RELEVANT
-from raglift.records.parsing import read_query
+from raglift.types.anchors import Resolution, Sources
+from raglift.types.labels import IRRELEVANT, RELEVANT
+from raglift.types.parsing import read_query
+from raglift.utilities.limits import user_path
+from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.utilities.strict_files import decode_lines, parse_object, read_bytes
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     import os
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.errors import Fault
-    from raglift.records.anchors import InexactQuote, UnresolvedLabel
-    from raglift.records.documents import Document
-    from raglift.records.labels import Fact, Passage, Query
+    from raglift.types.anchors import InexactQuote, UnresolvedLabel
+    from raglift.types.documents import Document
+    from raglift.types.labels import Fact, Passage, Query
 
 
 # The queries file: JSON Lines, one query on each line, read strictly.

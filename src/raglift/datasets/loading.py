@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Unpack
 
-from raglift.base.limits import is_file, is_folder, is_stream, is_there, is_valid_path, resolved, user_path
-from raglift.base.strict_files import as_file
 from raglift.datasets.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
 from raglift.datasets.corpora.descriptor import DESCRIPTOR
 from raglift.datasets.documents import read_documents
@@ -23,7 +21,9 @@ from raglift.datasets.formats.catalogue import (
 from raglift.datasets.formats.own import documents_of
 from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
-from raglift.records.dataset import Dataset
+from raglift.types.dataset import Dataset
+from raglift.utilities.limits import is_file, is_folder, is_stream, is_there, is_valid_path, resolved, user_path
+from raglift.utilities.strict_files import as_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from raglift.datasets.documents import DocumentSource
     from raglift.datasets.formats.catalogue import Format, FormatName
-    from raglift.records.documents import Document
+    from raglift.types.documents import Document
 
 
 _OTHERS = f"or another format, named: format= one of {', '.join(map(repr, list(FORMATS)[1:]))}"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
-from raglift.base.limits import allowed, most_bytes
-from raglift.base.validation import quoted
 from raglift.errors import MissingDependency
-from raglift.records.documents import PAGE_BREAK
+from raglift.types.documents import PAGE_BREAK
+from raglift.utilities.limits import allowed, most_bytes
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from raglift.base.validation import Location
+    from raglift.utilities.validation import Location
 
 
 @dataclass(frozen=True)

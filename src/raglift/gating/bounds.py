@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import is_bounded, is_quality
-from raglift.base.display import printable, short_repr
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
+from raglift.types.metric import Metric
+from raglift.utilities.display import printable, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

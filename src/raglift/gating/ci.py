@@ -8,12 +8,12 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from raglift.base.display import printable
 from raglift.gating.text import Finding, findings_of, verdict_sentence
 from raglift.gating.view import gate_view
 from raglift.rendering.document import Document, table_of
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.terminal import document_text
+from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import check_same_queries, named, system_name
-from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
 from raglift.gating.ci import gate_annotations, gate_junit
@@ -15,16 +14,17 @@ from raglift.gating.records import FailedQuery, Outcome
 from raglift.gating.regressions import regressions_of
 from raglift.gating.values import check_of, with_metrics
 from raglift.gating.view import gate_view
-from raglift.records.dataset import Dataset
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.results.evaluation import Evaluation
+from raglift.types.dataset import Dataset
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raglift.analysis.records import Method
     from raglift.gating.records import Check, Regression
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,9 +11,9 @@ from raglift.gating.bounds import band_of
 
 if TYPE_CHECKING:
     from raglift.gating.bounds import Band
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Hit
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Hit
 
 
 ROUNDING = 1e-9

@@ -18,7 +18,6 @@ from raglift.analysis.paired_statistics import (
     verdict,
 )
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
 from raglift.metrics.computing import mean_title
 from raglift.metrics.prompt_measures import RecallArea
@@ -26,6 +25,7 @@ from raglift.report.format import number_text
 from raglift.report.sentences import comparison_sentence
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import Method
     from raglift.matching.matches import MatchTable
-    from raglift.records.metric import Metric
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
+    from raglift.types.metric import Metric
 
 
 BASELINE = "baseline"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
-from raglift.base.display import counted, excerpt
 from raglift.gating.bounds import Band
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics.computing import mean_title
 from raglift.report.format import decimals_of, difference_text, level, number_text, p_equation
 from raglift.report.sentences import detectable_effect_text
+from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import Method
     from raglift.gating.deciding import GateResult
     from raglift.gating.records import Check, Regression
-    from raglift.records.rankings import Hit
+    from raglift.types.rankings import Hit
 
 
 _MOST_DECIMALS = 12

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.gating.bounds import Bound
-    from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
+    from raglift.types.metric import Metric
 
 
 _WORST = 10

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
 from raglift.analysis.upper_bound import rule_of
-from raglift.base.display import counted, excerpt
 from raglift.gating.text import (
     BANDS,
     band_word,
@@ -28,13 +27,14 @@ from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, table_from
 from raglift.report.cells import change_cell
 from raglift.report.format import decimals_of, level, number_text, p_text, stage_title
+from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.gating.deciding import GateResult
     from raglift.gating.records import Check, FailedQuery, RegressedQuery, Regression
-    from raglift.records.rankings import Hit
+    from raglift.types.rankings import Hit
 
 
 _WORSE = 20

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from raglift.base.display import printable
-from raglift.base.limits import is_file, is_there, resolved
-from raglift.base.progress import notice
-from raglift.base.secrets import is_secret_name
 from raglift.errors import ConfigurationError
+from raglift.utilities.display import printable
+from raglift.utilities.limits import is_file, is_there, resolved
+from raglift.utilities.progress import notice
+from raglift.utilities.secrets import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -135,7 +135,7 @@ def _check_server(added: Mapping[str, str]) -> None:
 
 def _is_here(url: str) -> bool:
     """Whether a server is on this machine; what is no address is sent nothing."""
-    from raglift.components.services.addresses import is_loopback
+    from raglift.retrieval.services.addresses import is_loopback
 
     try:
         return "://" not in url or is_loopback(url)

@@ -6,8 +6,6 @@ import os
 import re
 from typing import Any
 
-from raglift.base.display import describe_error, encodable
-from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey
 from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import (
@@ -21,6 +19,8 @@ from raglift.llm.replies import (
     is_of,
     settings_of,
 )
+from raglift.utilities.display import describe_error, encodable
+from raglift.utilities.retrying import BadReply, RetryPolicy
 
 _NO_KEY = "none, for nothing is asked"
 _KEY_MISSING = re.compile(r"api.?key|credential", re.IGNORECASE)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from raglift.base.retrying import RetryPolicy
 from raglift.errors import ConfigurationError
 from raglift.llm.langchain_chat import LangChainModel, chat_model_by_name
 from raglift.llm.llama_index import LlamaIndexModel
 from raglift.llm.replies import FilledPrompt, Form, Reply, is_of
+from raglift.utilities.retrying import RetryPolicy
 
 DEFAULT_MODEL = "openai:gpt-4o-mini"
 """The model that is asked when none is named."""

@@ -8,8 +8,6 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import describe_error, encodable
-from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.llm.replies import (
     CUT,
     FilledPrompt,
@@ -20,6 +18,8 @@ from raglift.llm.replies import (
     ask_in_form,
     settings_of,
 )
+from raglift.utilities.display import describe_error, encodable
+from raglift.utilities.retrying import BadReply, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

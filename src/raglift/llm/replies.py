@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from raglift.base.display import describe_error
-from raglift.base.retrying import BadReply, RetryPolicy, ask_with_retries
-from raglift.base.secrets import SHORTEST_SECRET, may_hold_secrets
-from raglift.base.validation import faults_of
 from raglift.errors import ModelOutputError
 from raglift.llm.dot_env import address_of
+from raglift.utilities.display import describe_error
+from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
+from raglift.utilities.secrets import SHORTEST_SECRET, may_hold_secrets
+from raglift.utilities.validation import faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

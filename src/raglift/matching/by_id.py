@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.base.validation import Location, shown
 from raglift.errors import DatasetError, Fault
 from raglift.matching.matches import (
     Direction,
@@ -27,6 +26,7 @@ from raglift.matching.matches import (
     satisfactions_of,
 )
 from raglift.matching.numbered import NumberedLabels, NumberedRankings, places_of, whole_rankings
+from raglift.utilities.validation import Location, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

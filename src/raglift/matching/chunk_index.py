@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.occurrences import Patterns, find_occurrences, members_of
-from raglift.base.progress import track
-from raglift.base.words import beginning_of, is_as_long_as
 from raglift.matching.overlap import SHORTEST_OVERLAP
+from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.occurrences import Patterns, find_occurrences, members_of
+from raglift.text.words import beginning_of, is_as_long_as
+from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.records.documents import Chunk, Document
-    from raglift.records.labels import Passage, Query
+    from raglift.types.documents import Chunk, Document
+    from raglift.types.labels import Passage, Query
 
 
 # The locations of a passage's text in the documents.

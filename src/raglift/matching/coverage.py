@@ -1,7 +1,7 @@
 """Coverage: how much of a passage several hits cover jointly, and whether that is enough.
 
 This module alone defines it; matching, attainable recall, upper bounds and exported labels all call it. Lengths and
-locations are in characters of the passage's normalized text (`raglift.base.normalization.normalize`), so neither the
+locations are in characters of the passage's normalized text (`raglift.text.normalization.normalize`), so neither the
 white space nor the Unicode form of a label makes a difference.
 
 In normalized text, white space is a single blank between two words. Covered parts begin and end with a character that

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from raglift.base.tokens import TokenCounts
 from raglift.matching.chunk_index import touching_chunks
 from raglift.matching.coverage import covered_length, covered_matches
 from raglift.matching.matches import (
@@ -22,7 +21,8 @@ from raglift.matching.matches import (
 )
 from raglift.matching.overlap import best_covered, cover_passage, covered_characters, shared_by_offsets
 from raglift.matching.rule import Text
-from raglift.records.rankings import Inventory
+from raglift.text.tokens import TokenCounts
+from raglift.types.rankings import Inventory
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from raglift.matching.coverage import Interval
     from raglift.matching.matches import Satisfactions
     from raglift.matching.rule import MatchRule
-    from raglift.records.documents import Chunk, Document
-    from raglift.records.labels import Passage, Query
-    from raglift.records.rankings import Ranking
+    from raglift.types.documents import Chunk, Document
+    from raglift.types.labels import Passage, Query
+    from raglift.types.rankings import Ranking
 
 
 # The matches of one chunk with the labels of a query.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.base.tokens import TokenCounts
-from raglift.records.rankings import Ranking
+from raglift.text.tokens import TokenCounts
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule
-    from raglift.records.metric import Calls, Tokens
+    from raglift.types.metric import Calls, Tokens
 
 
 class Direction:

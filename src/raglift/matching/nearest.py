@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from raglift.base.display import excerpt
-from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.occurrences import Occurrences, Patterns
-from raglift.base.words import words_of
-from raglift.records.documents import Document
+from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.occurrences import Occurrences, Patterns
+from raglift.text.words import words_of
+from raglift.types.documents import Document
+from raglift.utilities.display import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.base.normalization import NormalizedText
+    from raglift.text.normalization import NormalizedText
 
 
 class SimilarPassage(NamedTuple):

@@ -21,16 +21,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from raglift.base.display import excerpt
-from raglift.base.normalization import normalize
-from raglift.base.words import is_as_long_as
-from raglift.records.documents import Chunk
-from raglift.records.rankings import CANDIDATES, ChangedHits, Hit, Ranking
+from raglift.text.normalization import normalize
+from raglift.text.words import is_as_long_as
+from raglift.types.documents import Chunk
+from raglift.types.rankings import CANDIDATES, ChangedHits, Hit, Ranking
+from raglift.utilities.display import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.records.rankings import Run, StageTrace
+    from raglift.types.rankings import Run, StageTrace
 
 
 KEPT, EXCERPT, CHANGED, REPEATED, ADDED = "kept", "excerpt", "changed", "repeated", "added"

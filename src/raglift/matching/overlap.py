@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from raglift.base.words import beginning_of, is_as_long_as
 from raglift.matching.coverage import covered_length, trimmed
 from raglift.matching.matches import Direction
+from raglift.text.words import beginning_of, is_as_long_as
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from numpy.typing import NDArray
 
-    from raglift.base.normalization import NormalizedText
     from raglift.matching.coverage import Interval
     from raglift.matching.matches import FactTable, PassageTable
     from raglift.matching.rule import MatchRule, Text
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Passage
+    from raglift.text.normalization import NormalizedText
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Passage
 
 
 # The overlap of two parts of one text, computed from the texts alone, in linear time. A chunk and a passage are both
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SHORTEST_OVERLAP = 20
 """The fewest normalized characters that tell, by text alone, that a chunk and a passage overlap: fewer may be shared by
-chance. They are counted as letters of an alphabet (`raglift.base.words.length_in_letters`)."""
+chance. They are counted as letters of an alphabet (`raglift.text.words.length_in_letters`)."""
 
 _TRIES = 32
 

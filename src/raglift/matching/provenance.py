@@ -14,19 +14,19 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from raglift.base.normalization import normalize
-from raglift.base.occurrences import Patterns
-from raglift.base.words import is_as_long_as
 from raglift.matching.chunk_index import is_at
 from raglift.matching.overlap import SHORTEST_OVERLAP
-from raglift.records.rankings import Hit
+from raglift.text.normalization import normalize
+from raglift.text.occurrences import Patterns
+from raglift.text.words import is_as_long_as
+from raglift.types.rankings import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk, Document
-    from raglift.records.rankings import Ranking
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk, Document
+    from raglift.types.rankings import Ranking
 
 
 _Place = tuple[str | None, int | None, int | None]

@@ -15,14 +15,14 @@ import numpy as np
 from raglift.matching.coverage import characters_needed, covered_length, covered_matches, trimmed
 from raglift.matching.overlap import characters_until
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.labels import Passage
+from raglift.types.labels import Passage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.coverage import Interval
     from raglift.matching.matches import Matches, MatchTable, PassageTable
-    from raglift.records.documents import Chunk
+    from raglift.types.documents import Chunk
 
 
 def positions_of_facts(match_table: MatchTable, rule: MatchRule | None = None) -> NDArray[np.float64]:

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from raglift.base.display import short_repr
-from raglift.base.normalization import normalize, normalize_with_offsets
 from raglift.errors import ConfigurationError
+from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.utilities.display import short_repr
 
 if TYPE_CHECKING:
-    from raglift.base.normalization import NormalizedText
+    from raglift.text.normalization import NormalizedText
 
 
 # The match rule: the settings of matching, validated.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.custom import metric
-from raglift.records.metric import Tokens
+from raglift.types.metric import Tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 def tokens(most: int) -> Tokens:

@@ -17,9 +17,9 @@ from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import DEFAULT_METRICS as DEFAULT_NAMES
-from raglift.records.metric import Calls, Metric, Tokens
-from raglift.records.rankings import Ranking
+from raglift.types.metric import DEFAULT_METRICS as DEFAULT_NAMES
+from raglift.types.metric import Calls, Metric, Tokens
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.records.dataset import Dataset
-    from raglift.records.rankings import Run
+    from raglift.types.dataset import Dataset
+    from raglift.types.rankings import Run
 
 DEFAULT_METRICS = DEFAULT_NAMES
 """The measures that are taken unless others are asked for."""

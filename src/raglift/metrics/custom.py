@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 import numpy as np
 
-from raglift.base.display import printable
-from raglift.base.limits import LARGEST_SCORE
 from raglift.errors import ConfigurationError, MetricFailed, order_to_stop
 from raglift.metrics.measure import Choice, Measure, Number, count_by_query, depth, relevant_hits
 from raglift.metrics.registry import register
-from raglift.records.metric import Metric
+from raglift.types.metric import Metric
+from raglift.utilities.display import printable
+from raglift.utilities.limits import LARGEST_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable
     from raglift.metrics.measure import Check, Mean
     from raglift.metrics.profiles.hits import Function
-    from raglift.records.rankings import Hit
+    from raglift.types.rankings import Hit
 
 
 # The input of a user's metric for one query: plain values, one ranking.

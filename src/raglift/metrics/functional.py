@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.normalization import normalize
 from raglift.errors import ConfigurationError
+from raglift.text.normalization import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.base.validation import shown
 from raglift.errors import ConfigurationError
 from raglift.metrics.custom import metric
 from raglift.metrics.measure import (
@@ -24,6 +23,7 @@ from raglift.metrics.measure import (
     unjudged_hits,
 )
 from raglift.metrics.registry import function_of
+from raglift.utilities.validation import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import FactTable, MatchTable, PassageTable
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 # Graded, rank-aware metrics: DCG, IDCG, NDCG (Järvelin and Kekäläinen 2002). Each fact is credited once, so duplicated

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 _EPSILON = 1e-5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.display import printable
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import all_measures, measure_of
+from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from raglift.matching.matches import FactTable, FirstSatisfactions, HitPositions, Matches, MatchTable, PassageTable
     from raglift.metrics.profiles.hits import Function
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 # The settings of a measure: one of several choices, or a number in a range.

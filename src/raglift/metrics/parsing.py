@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from raglift.base.display import printable, short_repr
 from raglift.errors import ConfigurationError
 from raglift.metrics.custom import TITLE
 from raglift.metrics.measure import Measure
 from raglift.metrics.registry import MEASURES, measure_of
-from raglift.records.metric import Calls, Metric, Tokens, setting_text
+from raglift.types.metric import Calls, Metric, Tokens, setting_text
+from raglift.utilities.display import printable, short_repr
 
 if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable

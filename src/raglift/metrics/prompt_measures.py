@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.base.tokens import characters_per_token
 from raglift.errors import ConfigurationError
 from raglift.matching.reading import positions_of_facts
 from raglift.metrics.custom import metric
 from raglift.metrics.measure import count_by_query, per_query, sum_by
+from raglift.text.tokens import characters_per_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from raglift.base.tokens import TokenCounts
     from raglift.matching.matches import MatchTable
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
+    from raglift.text.tokens import TokenCounts
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
 
 
 DEFAULT_BUDGET = 2000

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 # Set metrics of the first k hits, in any order: HitRate, Precision, RPrecision, Recall, F1.

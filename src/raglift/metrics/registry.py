@@ -7,10 +7,10 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.base.display import short_repr
-from raglift.base.functions import code_digest
 from raglift.errors import ConfigurationError
-from raglift.records.metric import Metric
+from raglift.types.metric import Metric
+from raglift.utilities.display import short_repr
+from raglift.utilities.functions import code_digest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

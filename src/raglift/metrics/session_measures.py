@@ -16,7 +16,7 @@ from raglift.metrics.custom import metric
 from raglift.metrics.graded_measures import GAIN, gain_of, positions
 from raglift.metrics.measure import Number, count_by_query, depth, first_satisfactions, per_query, relevant_hits, sum_by
 from raglift.metrics.session_prefixes import first_calls, rank_in_call, satisfied_within
-from raglift.records.metric import Calls
+from raglift.types.metric import Calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.records.documents import Chunk
-    from raglift.records.metric import Metric
+    from raglift.types.documents import Chunk
+    from raglift.types.metric import Metric
 
 
 # Quality of the searches: facts found by the first k hits of each call.

@@ -10,20 +10,20 @@ import numpy as np
 from raglift.matching.match import match_rankings, satisfied_by_hits
 from raglift.matching.matches import CallTable
 from raglift.metrics.measure import depth
-from raglift.records.metric import Calls
-from raglift.records.rankings import Ranking
-from raglift.records.sessions import ranking_at
+from raglift.types.metric import Calls
+from raglift.types.rankings import Ranking
+from raglift.types.sessions import ranking_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.base.tokens import TokenCounts
     from raglift.matching.matches import MatchTable, Satisfactions, SpanUpperBound
     from raglift.matching.rule import MatchRule
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Run
+    from raglift.text.tokens import TokenCounts
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Run
 
 
 def calls(most: int) -> Calls:

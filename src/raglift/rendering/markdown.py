@@ -6,8 +6,8 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from raglift.base.display import printable, shorten
 from raglift.rendering.document import Detail
+from raglift.utilities.display import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from raglift.base.display import excerpt, printable
 from raglift.rendering.document import Detail
+from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,8 +7,8 @@ import textwrap
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.base.display import one_line
 from raglift.rendering.document import Detail, Line
+from raglift.utilities.display import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

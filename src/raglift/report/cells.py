@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import interval_of
-from raglift.base.display import TRUNCATED
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell
 from raglift.report.format import (
@@ -21,13 +20,14 @@ from raglift.report.format import (
     signed,
     verdict_emphasis,
 )
+from raglift.utilities.display import TRUNCATED
 
 if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
-    from raglift.records.metric import Metric
     from raglift.report.format import Bounds, Change
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.metric import Metric
 
 
 _NONE = "–"

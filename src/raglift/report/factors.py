@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import TOO_SKEWED
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Column, Document, Section, Table, Tile, table_from
 from raglift.report.cells import change_cell, verdict_cell
@@ -21,6 +20,7 @@ from raglift.report.format import (
     signed,
     verdict_emphasis,
 )
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,9 +8,9 @@ from raglift.analysis.chunking import index_share
 from raglift.analysis.paired_statistics import NOT_COMPARABLE
 from raglift.analysis.shared_queries import named
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.report.format import percent_text
 from raglift.report.sentences import as_deployed
+from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

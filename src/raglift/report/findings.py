@@ -12,8 +12,8 @@ from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.upper_bound import headroom
 from raglift.analysis.warnings import few_queries, not_read
-from raglift.components.passage_search import PassageSearch
 from raglift.report.sentences import causes_sentence, failure_analysis_depth, failure_sentence
+from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord, Lift
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.analysis.upper_bound import Headroom
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 MOVED = 10
 """How many queries are named in each direction."""

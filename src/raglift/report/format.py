@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from raglift.base.display import BEYOND, TRUNCATED
 from raglift.metrics.computing import title
 from raglift.metrics.registry import MEASURES
+from raglift.utilities.display import BEYOND, TRUNCATED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import EvaluationRecord, Method, SystemCost
     from raglift.matching.rule import MatchRule
-    from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.metric import Metric
 
 
 _SMALLEST_P = 0.001

@@ -8,7 +8,6 @@ from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENC
 from raglift.analysis.recommendation import FEWEST_CHECKED
 from raglift.analysis.shared_queries import named
 from raglift.analysis.truncation import truncation_mark
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Document, Section, table_from
 from raglift.report.format import (
@@ -26,13 +25,14 @@ from raglift.report.format import (
 from raglift.report.sentences import next_step, short_name
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.margins import NON_INFERIORITY_METHOD
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.recommendation import Contender, Recommendation
     from raglift.analysis.truncation import Truncation
-    from raglift.records.metric import Metric
     from raglift.rendering.document import Table
+    from raglift.types.metric import Metric
 
 
 _MOST_WORDS = 6

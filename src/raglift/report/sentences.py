@@ -13,9 +13,7 @@ from raglift.analysis.paired_statistics import (
     outweighed_text,
 )
 from raglift.analysis.truncation import truncation_of
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Table
 from raglift.report.format import (
     confidence_text,
@@ -28,6 +26,8 @@ from raglift.report.format import (
     percent_text,
     signed,
 )
+from raglift.types.metric import Metric
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

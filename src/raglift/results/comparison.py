@@ -17,19 +17,19 @@ from raglift.analysis.recommendation import Recommendation, recommendation
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, TagSlices, Tradeoff
 from raglift.analysis.shared_queries import cell_name, system_name
 from raglift.analysis.tradeoffs import tradeoff
-from raglift.base.limits import resolved, user_path
-from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.margins import MARGIN
+from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.matching.rule import MatchRule
-    from raglift.records.metric import Metric
     from raglift.rendering.presenting import Presentable
     from raglift.report.charts.plots import ComparisonPlots
+    from raglift.types.metric import Metric
 
 
 Source = EvaluationRecord | str | os.PathLike[str]

@@ -14,9 +14,9 @@ from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.upper_bound import headroom as perfect_reranker
-from raglift.components.passage_search import PassageSearch
 from raglift.rendering.markdown import markdown_of
 from raglift.report.views.evaluation import evaluation_view
+from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import CONFIDENCE
 from raglift.storage.loading import read_evaluation
 from raglift.storage.saving import save_evaluation
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from raglift.analysis.records import Lift, TagSlices
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.analysis.upper_bound import Headroom
-    from raglift.records.metric import Metric
     from raglift.rendering.presenting import Presentable
     from raglift.report.charts.plots import EvaluationPlots
     from raglift.storage.rankings.exporting import Export
     from raglift.storage.rankings.interop import InIrMeasures, InRanx
+    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.adapt import all_chunks
 from raglift.adapters.agents import UnderWay
 from raglift.adapters.stages import RetrieveStage
-from raglift.base.display import describe_error
-from raglift.base.progress import step, track
-from raglift.base.tokens import TokenCounts
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.provenance import Provenance
 from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
-from raglift.records.sessions import Session
 from raglift.running.execution import ask_stage, stop_if_unusable
 from raglift.running.scoring import (
     evaluation_of,
@@ -26,6 +22,10 @@ from raglift.running.scoring import (
 )
 from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
 from raglift.running.spec import spec_of
+from raglift.text.tokens import TokenCounts
+from raglift.types.sessions import Session
+from raglift.utilities.display import describe_error
+from raglift.utilities.progress import step, track
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from raglift.adapters.policy import Policy
     from raglift.adapters.stages import Stage
     from raglift.matching.rule import MatchRule
-    from raglift.records.dataset import Dataset
-    from raglift.records.labels import Query
     from raglift.results.evaluation import Evaluation
     from raglift.running.answers import KeptAnswers
     from raglift.running.calls import Outcome
     from raglift.running.settings import Settings
+    from raglift.types.dataset import Dataset
+    from raglift.types.labels import Query
 
 
 def agent_of(stages: Sequence[Stage]) -> RetrieveStage | None:

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.functions import function_of
 from raglift.adapters.stages import RerankStage, asked_of
-from raglift.base.cache import Cache, content_key, default_cache
-from raglift.base.display import printable, shorten
-from raglift.base.functions import settings_of
-from raglift.base.limits import user_path
-from raglift.base.replacing import hold_lock
-from raglift.components.services.mapping import mapping_digest
-from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import CacheError, RunError, SystemCrashed
-from raglift.records.rankings import Ranking
-from raglift.records.sessions import Session
+from raglift.retrieval.services.mapping import mapping_digest
+from raglift.retrieval.services.retriever import ServiceRetriever
 from raglift.running.calls import Outcome
 from raglift.running.execution import ask_stage
 from raglift.storage.answers import Answer, AnswerStore, hits_as_json
+from raglift.types.rankings import Ranking
+from raglift.types.sessions import Session
+from raglift.utilities.cache import Cache, content_key, default_cache
+from raglift.utilities.display import printable, shorten
+from raglift.utilities.functions import settings_of
+from raglift.utilities.limits import user_path
+from raglift.utilities.replacing import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from raglift.adapters.policy import Policy
     from raglift.adapters.stages import Stage
-    from raglift.records.filters import Filter
     from raglift.running.settings import Settings
+    from raglift.types.filters import Filter
 
 
 TRIES = 2
@@ -44,7 +44,7 @@ FILE = "answers.sqlite"
 LOCK = "lock"
 """The file beside them that is locked while they are used."""
 _SHOWN = 80
-_TEXTS_ALONE = ("raglift.components.", "raglift.adapters.functions")
+_TEXTS_ALONE = ("raglift.retrieval.", "raglift.adapters.functions")
 """Rerankers of these modules get the texts of hits, and nothing else of what a framework returned."""
 
 
@@ -162,7 +162,7 @@ def _wants_origin(stage: Stage) -> bool:
 def _is_own(stage: Stage) -> bool:
     """Whether a stage is one of raglift's own models or indexes."""
     component = asked_of(stage)
-    return type(component).__module__.startswith("raglift.components.") and not isinstance(component, ServiceRetriever)
+    return type(component).__module__.startswith("raglift.retrieval.") and not isinstance(component, ServiceRetriever)
 
 
 class _StageKeeper:

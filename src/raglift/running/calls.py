@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import tenacity
 
-from raglift.base.display import describe_error
-from raglift.base.event_loops import cancellations, is_loop_blocked, result_of
-from raglift.base.threads import LOOK_UP, WorkerPool
 from raglift.errors import QueryTimeout, order_to_stop
+from raglift.utilities.display import describe_error
+from raglift.utilities.event_loops import cancellations, is_loop_blocked, result_of
+from raglift.utilities.threads import LOOK_UP, WorkerPool
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

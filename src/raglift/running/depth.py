@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.base.cache import bypassed
-from raglift.base.display import counted, shorten
-from raglift.records.rankings import CANDIDATES, StageTrace, Trace
 from raglift.running.execution import run_stages
+from raglift.types.rankings import CANDIDATES, StageTrace, Trace
+from raglift.utilities.cache import bypassed
+from raglift.utilities.display import counted, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from raglift.adapters.policy import Policy
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Hit, Ranking
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Hit, Ranking
 
 _SEED = 0
 PROBES = 3

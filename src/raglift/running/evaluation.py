@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, named_stages
 from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, clearing_of
-from raglift.base.tokens import EstimatedTokens, TokenCounts, is_encoding_available
-from raglift.components.batches import BATCH_SIZE
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics, counts_tokens
-from raglift.records.dataset import Dataset
-from raglift.records.metric import Tokens
-from raglift.records.rankings import Cost, Run
+from raglift.retrieval.batches import BATCH_SIZE
 from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.execution import run_stages
@@ -37,13 +33,17 @@ from raglift.running.scoring import (
 )
 from raglift.running.settings import DEFAULT_KS, Settings, with_settings
 from raglift.running.systems import opened
+from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
+from raglift.types.dataset import Dataset
+from raglift.types.metric import Tokens
+from raglift.types.rankings import Cost, Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.components.devices import Dtype
     from raglift.results.evaluation import Evaluation
+    from raglift.retrieval.devices import Dtype
 
 
 _OF_PROMPTS = ("recall_area", "prompt_recall")
@@ -151,8 +151,8 @@ def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: S
     Args:
         system: a LangChain retriever, vector store or Runnable (a chain, graph or agent); a LlamaIndex retriever, query
             engine, index, agent or workflow; a Haystack retriever or pipeline; a function from a query's text to
-            results; the address of an HTTP service, or a `raglift.components.services.HttpRetriever`; an MCP server, as
-            `mcp:python server.py#search`, or a `raglift.components.services.McpRetriever`; or an object with
+            results; the address of an HTTP service, or a `raglift.retrieval.services.HttpRetriever`; an MCP server, as
+            `mcp:python server.py#search`, or a `raglift.retrieval.services.McpRetriever`; or an object with
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
             a pipeline with a ranker) is opened into its stages. An agent, a graph or a workflow makes its own searches,
             so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.

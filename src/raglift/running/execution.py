@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 import tenacity
 
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
-from raglift.base.cache import is_bypassed
-from raglift.base.display import counted, describe_error
-from raglift.base.progress import step, track
 from raglift.errors import (
     ConfigurationError,
     ModelOutputError,
@@ -25,14 +22,17 @@ from raglift.errors import (
     ServiceUnusable,
     order_to_stop,
 )
-from raglift.records.rankings import Ranking, StageTrace, Trace
-from raglift.records.sessions import Session
 from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async
+from raglift.types.rankings import Ranking, StageTrace, Trace
+from raglift.types.sessions import Session
+from raglift.utilities.cache import is_bypassed
+from raglift.utilities.display import counted, describe_error
+from raglift.utilities.progress import step, track
 
 if TYPE_CHECKING:
     from raglift.adapters.policy import Policy
     from raglift.matching.provenance import Provenance
-    from raglift.records.labels import Query
+    from raglift.types.labels import Query
 
 
 _OF_A_RETRIEVER = ("retrieve", "retrieve_one", "aretrieve_one")

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.base.display import counted
 from raglift.metrics.prompt_measures import scale_of_labels
-from raglift.records.rankings import Ranking
 from raglift.running.depth import PROBES, difference
+from raglift.types.rankings import Ranking
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.base.tokens import TokenCounts
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Run, Trace
+    from raglift.text.tokens import TokenCounts
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Run, Trace
 
 MOST_HITS = 1000
 """No query is asked for more hits to fill its prompt."""

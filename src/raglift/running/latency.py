@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.adapters.stages import RetrieveStage
-from raglift.base.cache import bypassed, counted
-from raglift.base.progress import quiet, track
-from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.running.execution import ask_stage
+from raglift.types.rankings import Cost, IndexCost, StageLatency
+from raglift.utilities.cache import bypassed, counted
+from raglift.utilities.progress import quiet, track
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from raglift.adapters.policy import Policy
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Trace
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Trace
 
 
 _SEED = 0

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.scoring import cut_stages
-from raglift.base.display import counted
-from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Query
+from raglift.retrieval.services.retriever import ServiceRetriever
 from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import dataset_hash
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Query
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
-    from raglift.records.rankings import Run
+    from raglift.types.rankings import Run
 
 
 # A run under other labels of the same queries.

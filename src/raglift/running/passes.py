@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import named_stages
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.base.progress import steps
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
-from raglift.records.rankings import CANDIDATES, Cost, Run, Trace
 from raglift.running.depth import Probe, deployed_and_candidates, probe
 from raglift.running.execution import run_stages, takes_filters
 from raglift.running.filling import Prompt, fill, unfilled_note
@@ -19,15 +17,17 @@ from raglift.running.notes import run_notes
 from raglift.running.reading import stage_infos
 from raglift.running.settings import DEFAULT_CANDIDATES, DEFAULT_KS, Settings
 from raglift.running.spec import spec_of
+from raglift.types.rankings import CANDIDATES, Cost, Run, Trace
+from raglift.utilities.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
 
 
 RERANKED = "no more came back from the reranker, which gets its candidates alone"

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.stages import RetrieveStage, asked_of
 from raglift.analysis.warnings import vocabulary_warnings
-from raglift.base.display import describe_error
-from raglift.base.progress import notice
-from raglift.components.vocabulary import vocabularies
-from raglift.records.rankings import ReadInPart, StageInfo
+from raglift.retrieval.vocabulary import vocabularies
 from raglift.running.execution import is_batched
+from raglift.types.rankings import ReadInPart, StageInfo
+from raglift.utilities.display import describe_error
+from raglift.utilities.progress import notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.records.dataset import Dataset
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Trace
+    from raglift.types.dataset import Dataset
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Trace
 
 
 def stage_infos(

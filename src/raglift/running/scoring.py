@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.scoring import scored_run
-from raglift.base.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
 from raglift.errors import ConfigurationError, MetricFailed
 from raglift.matching.match import inventory_of
 from raglift.matching.provenance import Provenance
@@ -19,16 +18,17 @@ from raglift.running.execution import every_query_failed
 from raglift.running.notes import relabelled
 from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.spec import named_in_spec
+from raglift.text.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.adapters.clearing import Clearing
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.metric import Calls, Metric, Tokens
-    from raglift.records.rankings import Inventory, Run
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.metric import Calls, Metric, Tokens
+    from raglift.types.rankings import Inventory, Run
 
 
 # A run, matched and scored.

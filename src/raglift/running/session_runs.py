@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import counted
-from raglift.records.rankings import Ranking, Run, StageInfo, Trace
-from raglift.records.sessions import session_trace, stage_names
 from raglift.running.notes import run_notes
 from raglift.running.settings import DEFAULT_KS
+from raglift.types.rankings import Ranking, Run, StageInfo, Trace
+from raglift.types.sessions import session_trace, stage_names
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
-    from raglift.records.dataset import Dataset
-    from raglift.records.metric import Metric
-    from raglift.records.sessions import Session
+    from raglift.types.dataset import Dataset
+    from raglift.types.metric import Metric
+    from raglift.types.sessions import Session
 
 
 DEFAULT_SESSION_METRICS = (

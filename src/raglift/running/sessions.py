@@ -7,26 +7,26 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from raglift.adapters.clearing import Clearing
-from raglift.base.tokens import TokenCounts
-from raglift.base.validation import described, fault, nearest, quoted
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.matching.provenance import Provenance
 from raglift.metrics.computing import choose_metrics, names_of
-from raglift.records.sessions import Session
 from raglift.running.evaluation import checked_dataset
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
 from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
 from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.spec import named_in_spec, spec_of
+from raglift.text.tokens import TokenCounts
+from raglift.types.sessions import Session
+from raglift.utilities.validation import described, fault, nearest, quoted
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from raglift.matching.rule import MatchRule
-    from raglift.records.dataset import Dataset
-    from raglift.records.metric import Calls, Metric, Tokens
     from raglift.results.evaluation import Evaluation
+    from raglift.types.dataset import Dataset
+    from raglift.types.metric import Calls, Metric, Tokens
 
 
 def evaluate_sessions(

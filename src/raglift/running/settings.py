@@ -1,4 +1,4 @@
-"""The settings of an evaluation, each declared once: see `raglift.base.settings`."""
+"""The settings of an evaluation, each declared once: see `raglift.utilities.settings`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args
 
 from raglift.adapters.policy import CallSettings, Policy
-from raglift.base.settings import Bounds, OneOf
-from raglift.components.batches import BATCH_SIZE
-from raglift.components.devices import Dtype
 from raglift.errors import ConfigurationError
-from raglift.records.metric import DEFAULT_METRICS
+from raglift.retrieval.batches import BATCH_SIZE
+from raglift.retrieval.devices import Dtype
+from raglift.types.metric import DEFAULT_METRICS
+from raglift.utilities.settings import Bounds, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.matching.rule import MatchRule
-    from raglift.records.metric import Calls, Metric, Tokens
+    from raglift.types.metric import Calls, Metric, Tokens
 
 
 DEFAULT_CANDIDATES = 50

@@ -17,8 +17,8 @@ from raglift.metrics.computing import names_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from raglift.records.dataset import Dataset
     from raglift.running.settings import Settings
+    from raglift.types.dataset import Dataset
 
 
 # The environment of a run: the machine, and the versions of the packages that affect its figures.

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.references import imported, made_by
-from raglift.base.validation import quoted
-from raglift.components.batches import BATCH_SIZE
-from raglift.components.chunkers import Chunker, RecursiveChunker
-from raglift.components.devices import AUTO, Dtype
-from raglift.components.embedding import build_index
-from raglift.components.models import EMBEDDED_MODEL
-from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
-from raglift.components.services.addresses import is_http_address, is_mcp_reference, perhaps_address, shown_address
-from raglift.components.services.http_retriever import HttpRetriever
-from raglift.components.services.mapping import mapping_digest, mapping_of, variables_of
-from raglift.components.services.mcp_retriever import McpRetriever
 from raglift.errors import ConfigurationError
 from raglift.llm.dot_env import load_dot_env
+from raglift.retrieval.batches import BATCH_SIZE
+from raglift.retrieval.chunkers import Chunker, RecursiveChunker
+from raglift.retrieval.devices import AUTO, Dtype
+from raglift.retrieval.embedding import build_index
+from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
+from raglift.retrieval.services.addresses import is_http_address, is_mcp_reference, perhaps_address, shown_address
+from raglift.retrieval.services.http_retriever import HttpRetriever
+from raglift.retrieval.services.mapping import mapping_digest, mapping_of, variables_of
+from raglift.retrieval.services.mcp_retriever import McpRetriever
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
 
 
 # Users' systems by reference: `module:name`, the address of an HTTP service, or an MCP server.

@@ -12,18 +12,18 @@ from raglift.analysis.paired_statistics import bound_of, is_quality, primary_of
 from raglift.analysis.shared_queries import check_same_rule, shared_queries
 from raglift.analysis.tuning import FOLDS, REPEATS, Setting, Tuning, tuned
 from raglift.analysis.upper_bound import rule_of
-from raglift.base.progress import track
-from raglift.base.tokens import TokenCounts
-from raglift.components.retrievers import RRF_CONSTANT, fuse
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.metrics.computing import compute, rankings_by_stage
 from raglift.metrics.parsing import as_metric
-from raglift.records.rankings import Hit, Ranking
+from raglift.retrieval.retrievers import RRF_CONSTANT, fuse
+from raglift.text.tokens import TokenCounts
+from raglift.types.rankings import Hit, Ranking
+from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
+    from raglift.types.metric import Metric
 
 _MOST_SETTINGS = 2_000
 _STEPS = 10

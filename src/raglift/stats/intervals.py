@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raglift.base.limits import LARGEST_SCORE
 from raglift.errors import ConfigurationError
+from raglift.utilities.limits import LARGEST_SCORE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

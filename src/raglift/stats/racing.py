@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from raglift.base.display import shorten
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import checked_fraction, checked_integer, numbers
+from raglift.utilities.display import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

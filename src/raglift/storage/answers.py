@@ -14,19 +14,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.cache import content_key
-from raglift.base.display import printable
-from raglift.base.plain_values import plain
 from raglift.errors import CacheError, RagliftError
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Call, Ranking, StageTrace
-from raglift.records.sessions import Session
 from raglift.storage.layout import CHUNK_FIELDS
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Call, Ranking, StageTrace
+from raglift.types.sessions import Session
+from raglift.utilities.cache import content_key
+from raglift.utilities.display import printable
+from raglift.utilities.plain_values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.base.cache import Cache
+    from raglift.utilities.cache import Cache
 
 
 _OF_CALLS = ("query", "tool", "arguments", "tokens", "seconds", "error")

@@ -27,15 +27,15 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from raglift.analysis.records import Note
-from raglift.base.validation import Expected, shown, wrong
 from raglift.errors import DatasetError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
-from raglift.records.checking import trusted
-from raglift.records.documents import Chunk
-from raglift.records.filters import Filter
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Cost, StageInfo
+from raglift.types.checking import trusted
+from raglift.types.documents import Chunk
+from raglift.types.filters import Filter
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Cost, StageInfo
+from raglift.utilities.validation import Expected, shown, wrong
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic_core import from_json, to_json
 
-from raglift.base.display import excerpt, printable
-from raglift.base.plain_values import plain
-from raglift.base.replacing import RUN_FILES
-from raglift.base.validation import WrongKind
 from raglift.errors import RagliftError, RunError, is_out_of_memory
+from raglift.utilities.display import excerpt, printable
+from raglift.utilities.plain_values import plain
+from raglift.utilities.replacing import RUN_FILES
+from raglift.utilities.validation import WrongKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 # Evaluations on disk: plain files in one folder, never a pickle.

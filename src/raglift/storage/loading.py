@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.analysis.records import EvaluationRecord
-from raglift.base.limits import LARGEST_SCORE, is_file, is_folder, is_there, user_path
-from raglift.base.validation import WrongKind, quoted, read_as, shown
 from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
-from raglift.records.dataset import Dataset
-from raglift.records.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace, hits_of
 from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number
 from raglift.storage.layout import (
     CHUNKS,
@@ -31,6 +27,10 @@ from raglift.storage.layout import (
     read_lines,
     score_keys,
 )
+from raglift.types.dataset import Dataset
+from raglift.types.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace, hits_of
+from raglift.utilities.limits import LARGEST_SCORE, is_file, is_folder, is_there, user_path
+from raglift.utilities.validation import WrongKind, quoted, read_as, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
     from raglift.storage.forms import SavedCall, SavedInventory, SavedRun, SavedStage
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
 
 
 def read_evaluation(folder: str | Path) -> EvaluationRecord:

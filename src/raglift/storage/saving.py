@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.base.limits import is_folder, is_there, is_valid_path, resolved, user_path
-from raglift.base.plain_values import plain
-from raglift.base.replacing import move_folder, staging_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
-from raglift.records.checking import defaults_of
 from raglift.storage.forms import is_place, whole
 from raglift.storage.layout import (
     CHUNK_FIELDS,
@@ -29,14 +25,18 @@ from raglift.storage.layout import (
     write_json,
     write_lines,
 )
+from raglift.types.checking import defaults_of
+from raglift.utilities.limits import is_folder, is_there, is_valid_path, resolved, user_path
+from raglift.utilities.plain_values import plain
+from raglift.utilities.replacing import move_folder, staging_folder, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace
 
 
 def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.records.metric import Metric
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult
+    from raglift.types.metric import Metric
 
 
 _ROW = 40

@@ -8,15 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from raglift.base.limits import user_path
-from raglift.components.batches import HERE, Workers
-from raglift.components.devices import require_device, resolve_device
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RunError
 from raglift.metrics.computing import choose_metrics
 from raglift.metrics.parsing import parse
-from raglift.records.dataset import Dataset
-from raglift.records.metric import Tokens
+from raglift.retrieval.batches import HERE, Workers
+from raglift.retrieval.devices import require_device, resolve_device
 from raglift.running.spec import dataset_hash
 from raglift.stats.margins import checked_margin
 from raglift.sweep.fairness import decided_fairly
@@ -29,13 +26,16 @@ from raglift.sweep.racing import held_out_check_of, run_race
 from raglift.sweep.ray import RayWorkers
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
+from raglift.types.dataset import Dataset
+from raglift.types.metric import Tokens
+from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from raglift.records.metric import Metric
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
+    from raglift.types.metric import Metric
 
 
 EngineName = Literal["local", "ray"]

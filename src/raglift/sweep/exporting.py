@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.limits import is_there, resolved, user_path
-from raglift.base.replacing import replacing_file
-from raglift.components.headings import HEADINGS
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError
+from raglift.retrieval.headings import HEADINGS
 from raglift.running.spec import dataset_hash
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.scripts import SCRIPTS, Pipeline, script_of
+from raglift.utilities.limits import is_there, resolved, user_path
+from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
     import os

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.analysis.fairness import Fairness
-    from raglift.records.metric import Metric
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult
+    from raglift.types.metric import Metric
 
 
 def decided_fairly(

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Strict, TypeAdapter
 
-from raglift.base.limits import is_file, is_folder, is_there
-from raglift.base.replacing import hold_lock, remove_leftovers
-from raglift.base.validation import Expected, WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
 from raglift.results.evaluation import load_evaluation
 from raglift.storage.forms import Count, Flag, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
 from raglift.sweep.specification.cells import Cell
+from raglift.utilities.limits import is_file, is_folder, is_there
+from raglift.utilities.replacing import hold_lock, remove_leftovers
+from raglift.utilities.validation import Expected, WrongKind, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
+    from raglift.types.dataset import Dataset
 
 
 # A sweep on disk: the finished cells, from which a stopped sweep resumes.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from raglift.base.limits import resolved, user_path
-from raglift.base.strict_files import InvalidYaml, YamlFields
 from raglift.errors import ConfigurationError, SweepError
 from raglift.sweep.specification.record import DEFAULTS, Sweep
 from raglift.sweep.specification.validation import checked
+from raglift.utilities.limits import resolved, user_path
+from raglift.utilities.strict_files import InvalidYaml, YamlFields
 
 
 def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sweep:

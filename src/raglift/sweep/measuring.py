@@ -12,35 +12,35 @@ from raglift.adapters.adapt import LATE_INTERACTION, adapt_reranker, adapt_syste
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.policy import Policy
 from raglift.adapters.splitters import chunker_by_name
-from raglift.base.cache import Cache, default_cache
-from raglift.components.devices import AUTO, OWN
-from raglift.components.embedding import build_index
-from raglift.components.models import EMBEDDED_MODEL
-from raglift.components.rerankers import PairReranker
-from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.matching.provenance import Provenance
-from raglift.records.rankings import Cost, Ranking
+from raglift.retrieval.devices import AUTO, OWN
+from raglift.retrieval.embedding import build_index
+from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.rerankers import PairReranker
+from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.running.evaluation import evaluate, rerank
 from raglift.running.filling import without_filling
 from raglift.running.latency import OneAtATime, measure_latency
 from raglift.running.settings import MeasuringSettings
 from raglift.running.systems import chunks_of, load_system, versioned
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
+from raglift.types.rankings import Cost, Ranking
+from raglift.utilities.cache import Cache, default_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from raglift.adapters.stages import RerankStage, Stage
-    from raglift.components.batches import Workers
-    from raglift.components.embedding import Embedder
-    from raglift.components.rerankers import Pair
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
-    from raglift.records.filters import Filter
     from raglift.results.evaluation import Evaluation
+    from raglift.retrieval.batches import Workers
+    from raglift.retrieval.embedding import Embedder
+    from raglift.retrieval.rerankers import Pair
     from raglift.sweep.specification.record import Sweep
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.filters import Filter
 
 
 # Shared by cells: chunks, models, indexes and rankings, each computed once.

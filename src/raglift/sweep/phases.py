@@ -6,12 +6,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from raglift.base.display import describe_error
-from raglift.base.limits import is_folder
-from raglift.base.progress import listen, notice, show_status
-from raglift.components.batches import HERE, Workers
-from raglift.components.embedding import embed
 from raglift.errors import CacheError, ModelOutputError, QueryFailed, RunError
+from raglift.retrieval.batches import HERE, Workers
+from raglift.retrieval.embedding import embed
 from raglift.sweep.measuring import (
     Parts,
     ask_system,
@@ -25,13 +22,16 @@ from raglift.sweep.measuring import (
 )
 from raglift.sweep.progress import TIMING, Steps, retrieval_label, steps_of
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
+from raglift.utilities.display import describe_error
+from raglift.utilities.limits import is_folder
+from raglift.utilities.progress import listen, notice, show_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.components.embedding import Embedder
-    from raglift.components.rerankers import Pair
     from raglift.results.evaluation import Evaluation
+    from raglift.retrieval.embedding import Embedder
+    from raglift.retrieval.rerankers import Pair
     from raglift.sweep.folder import SweepFolder
     from raglift.sweep.planning import Plan
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.display import describe_error
-from raglift.components.embedding import missing_texts
 from raglift.errors import ModelError
+from raglift.retrieval.embedding import missing_texts
 from raglift.sweep.measuring import parts_of, source_of
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
+from raglift.utilities.display import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 
-from raglift.base.limits import is_file
-from raglift.base.validation import WrongKind, read_as
 from raglift.errors import RunError
 from raglift.storage.forms import Saved
 from raglift.storage.layout import read_json
 from raglift.sweep.folder import write_whole
 from raglift.sweep.race import Rung, RungRecord
+from raglift.utilities.limits import is_file
+from raglift.utilities.validation import WrongKind, read_as
 
 FILE = "race.json"
 """The file of a race, in the folder of its sweep."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Detail, Section, table_from
 from raglift.report.format import number_text, p_text, percent_text
 from raglift.report.recommendation import check_text
 from raglift.stats.racing import RACE_METHOD
 from raglift.sweep.race import ALPHA, RungRecord
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,15 +16,10 @@ import numpy as np
 
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.paired_statistics import is_bounded, method_of
-from raglift.base.display import counted
-from raglift.base.limits import is_folder
-from raglift.base.progress import notice
-from raglift.base.tokens import TokenCounts
 from raglift.errors import ConfigurationError, RunError
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
-from raglift.records.dataset import Dataset
 from raglift.running.scoring import evaluation_of
 from raglift.running.spec import dataset_hash
 from raglift.stats.intervals import CONFIDENCE
@@ -33,6 +28,11 @@ from raglift.sweep.folder import SweepFolder
 from raglift.sweep.measuring import Parts
 from raglift.sweep.race import ALPHA, BATCH, Course, Effort, first_batches, least_batches
 from raglift.sweep.race_file import FILE, Elimination, RaceFile, RaceRecord
+from raglift.text.tokens import TokenCounts
+from raglift.types.dataset import Dataset
+from raglift.utilities.display import counted
+from raglift.utilities.limits import is_folder
+from raglift.utilities.progress import notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.held_out_check import HeldOutCheck
-    from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
+    from raglift.types.metric import Metric
 
 _FEWEST = 20
 """Queries that a race has at least."""

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from raglift.components.devices import AUTO, CPU, checked_device, require_device, resolve_device, resolve_dtype
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.retrieval.devices import AUTO, CPU, checked_device, require_device, resolve_device, resolve_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
     from typing import Self
 
-    from raglift.components.devices import Dtype
+    from raglift.retrieval.devices import Dtype
 
 
 Item = TypeVar("Item")

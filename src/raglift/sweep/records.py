@@ -11,10 +11,10 @@ from raglift.analysis.truncation import Truncation, truncation_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.race_file import Elimination
     from raglift.sweep.specification.cells import Cell
+    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.factors import effects_of_factors
 from raglift.analysis.frames import per_query_frames
 from raglift.analysis.recommendation import Recommendation, recommendation
-from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
-from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.presenting import Presentable, view_of
 from raglift.results.comparison import compare
 from raglift.stats.margins import MARGIN
@@ -21,6 +19,8 @@ from raglift.sweep.exporting import export_cell
 from raglift.sweep.page import sweep_document
 from raglift.sweep.specification.cells import NO_RERANKER
 from raglift.sweep.view import sweep_view
+from raglift.types.labels import PEOPLE, LabelSources
+from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.records import Tradeoff
-    from raglift.records.metric import Metric
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.race_file import RaceRecord
     from raglift.sweep.records import CellResult
+    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True, eq=False, repr=False)

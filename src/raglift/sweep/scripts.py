@@ -10,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import LATE_INTERACTION
-from raglift.components.chunkers import RecursiveChunker, parse_chunker
-from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import MissingDependency
+from raglift.retrieval.chunkers import RecursiveChunker, parse_chunker
+from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from raglift.analysis.costs import CONTEXT
 from raglift.analysis.paired_statistics import interval_of
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Table, table_from
 from raglift.report.cells import change_cell, mean_cell
 from raglift.report.fairness import beside_of
@@ -24,6 +23,7 @@ from raglift.report.views.parts import (
 )
 from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import short_names
+from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted
 from raglift.rendering.terminal import as_text, write
 from raglift.sweep.race import FIRST_QUERIES
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,6 @@ from raglift.analysis.truncation import CUT
 from raglift.analysis.unjudged import unjudged_in_short
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
-from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Detail, Document, Figure, Section, Table, row_of
 from raglift.report.factors import effect_tiles
@@ -31,6 +30,7 @@ from raglift.sweep.fairness import sweep_sentences
 from raglift.sweep.race_view import about_race, race_sections, race_warnings
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 from raglift.sweep.table import cells_table
+from raglift.utilities.display import BEYOND, TRUNCATED, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.adapters.functions import chunk_and_score
-from raglift.records.rankings import Hit, Ranking
+from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.records.documents import Chunk
+    from raglift.types.documents import Chunk
 
 
 class FakeRetriever:

@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Call, Ranking, StageTrace
 from raglift.tracing.conventions.values import question_in
 from raglift.tracing.spans import SEARCHES, Kind, ScoredChunks, Span, keys_of
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Call, Ranking, StageTrace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from raglift.base.secrets import HIDDEN
+from raglift.utilities.secrets import HIDDEN
 
 MOST_ITEMS = 10_000
 """A list of numbered attributes may have so many; a trace is damaged that numbers them otherwise."""

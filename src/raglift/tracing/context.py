@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.normalization import normalize
-from raglift.records.rankings import Ranking
+from raglift.text.normalization import normalize
 from raglift.tracing.attributes import parsed
 from raglift.tracing.spans import Kind
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from raglift.records.documents import Chunk
     from raglift.tracing.assembling import Search
     from raglift.tracing.spans import Span
     from raglift.tracing.trees import Tree
+    from raglift.types.documents import Chunk
 
 
 _DEEPEST = 8

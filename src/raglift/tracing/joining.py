@@ -6,21 +6,21 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import shorten
-from raglift.base.normalization import normalize
-from raglift.base.validation import quoted
-from raglift.records.sessions import Session
+from raglift.text.normalization import normalize
 from raglift.tracing.assembling import Search, call_of, search_tools, searches_of
 from raglift.tracing.context import context_of
 from raglift.tracing.records import ImportedTrace
 from raglift.tracing.spans import SEARCHES, STEPS, Kind
+from raglift.types.sessions import Session
+from raglift.utilities.display import shorten
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from raglift.records.dataset import Dataset
     from raglift.tracing.spans import Span
     from raglift.tracing.trees import Tree
+    from raglift.types.dataset import Dataset
 
 
 _LONGEST_SHOWN = 300

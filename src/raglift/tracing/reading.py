@@ -7,8 +7,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.strict_files import as_file
-from raglift.base.validation import described, fault
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.rendering.presenting import view_of, whole
 from raglift.running.evaluation import checked_dataset
@@ -21,12 +19,14 @@ from raglift.tracing.records import TraceImport
 from raglift.tracing.spans import Kind, Options, RawSpan, Span
 from raglift.tracing.trees import trees_of
 from raglift.tracing.view import traces_view
+from raglift.utilities.strict_files import as_file
+from raglift.utilities.validation import described, fault
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from raglift.errors import Fault
-    from raglift.records.dataset import Dataset
+    from raglift.types.dataset import Dataset
 
 
 _CONVENTIONS = (openinference.span_of, genai.span_of)

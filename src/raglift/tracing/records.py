@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.errors import Fault
-    from raglift.records.sessions import Session
+    from raglift.types.sessions import Session
 
 
 REASONS = {

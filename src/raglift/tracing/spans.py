@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raglift.records.documents import Chunk
     from raglift.tracing.decoding.rows import SpanColumns
+    from raglift.types.documents import Chunk
 
 
 class Kind(StrEnum):

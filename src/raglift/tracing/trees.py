@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from raglift.base.validation import fault, quoted
 from raglift.tracing.spans import SEARCHES, Kind
+from raglift.utilities.validation import fault, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted, excerpt
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import number_text
 from raglift.tracing.records import REASONS, TraceImport
+from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
     from raglift.tracing.records import ImportedTrace

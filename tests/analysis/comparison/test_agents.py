@@ -9,8 +9,8 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.records import Fact, Passage, Query
 from raglift.stats import paired_difference
+from raglift.types import Fact, Passage, Query
 
 FACTS = 3
 

@@ -8,25 +8,25 @@ import pytest
 import raglift.analysis.fairness
 from raglift.analysis.chunking import differently_chunked, hit_length
 from raglift.analysis.fairness import prompts_of
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.chunkers import RecursiveChunker
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea, scale_of_labels
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Tokens
 from raglift.report.fairness import fairness_sentences
 from raglift.report.sentences import comparison_sentence
 from raglift.report.views.comparison import comparison_headline, headlines_by_baseline
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Tokens
 
 AREA, RECALL = RecallArea @ Tokens(2000), PromptRecall @ Tokens(2000)
 DEEP = {"depth": "deep", "candidates": 100}

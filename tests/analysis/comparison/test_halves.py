@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.analysis.comparison import halves
-from raglift.records.labels import Query
+from raglift.types.labels import Query
 
 
 def queries(tags):

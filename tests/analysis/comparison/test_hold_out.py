@@ -7,8 +7,8 @@ from raglift.analysis.comparison import Paired, hold_out_best
 from raglift.analysis.paired_statistics import method_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.rank_measures import RR
-from raglift.records.labels import Query
 from raglift.results.comparison import compare
+from raglift.types.labels import Query
 
 QUERIES = [Query(f"q{number:03d}", "?", tags=("hard",) if number % 3 else ("easy",)) for number in range(60)]
 

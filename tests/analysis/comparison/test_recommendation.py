@@ -13,10 +13,10 @@ from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.records import Method
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
-from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.rendering.presenting import view_of
 from raglift.report.recommendation import recommendation_section, recommendation_sentence
 from raglift.results.comparison import compare
+from raglift.types.rankings import Cost, IndexCost, StageLatency
 
 GOOD = [1, 2] * 120
 ALIKE = [1, 2] * 118 + [2, 1] * 2

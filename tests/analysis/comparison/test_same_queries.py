@@ -6,12 +6,12 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.rank_measures import RR
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.results.comparison import compare
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Annotator, Fact, Passage, Query
 
 TEXTS = {f"q{number}": f"the answer to question {number} is long enough" for number in range(5)}
 

@@ -7,8 +7,8 @@ import pytest
 
 from raglift.analysis.tradeoffs import has_costs
 from raglift.errors import ConfigurationError
-from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.results.comparison import compare
+from raglift.types.rankings import Cost, IndexCost, StageLatency
 
 
 def costing(evaluation, p50, size=None):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from raglift.analysis.truncation import Truncation, truncation_of
-from raglift.records.rankings import Cost, IndexCost, ReadInPart
 from raglift.results.comparison import compare
+from raglift.types.rankings import Cost, IndexCost, ReadInPart
 
 
 def cut(evaluation, *, sweep=True):

@@ -9,13 +9,13 @@ from raglift.analysis.unjudged import unjudged_of, unjudged_text
 from raglift.gating.deciding import gate
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Precision, Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.report.sentences import comparison_sentence
 from raglift.results.comparison import compare
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 
 def system(rankings, relevant, irrelevant=(), judged=None, **options):

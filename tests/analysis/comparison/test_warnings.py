@@ -7,9 +7,9 @@ import pytest
 
 from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.truncation import read_in_part_notes
-from raglift.records.rankings import Cost, Ranking, StageLatency, StageTrace
 from raglift.results.comparison import compare
 from raglift.running.reading import stage_infos
+from raglift.types.rankings import Cost, Ranking, StageLatency, StageTrace
 
 
 def warnings(*systems, **options):

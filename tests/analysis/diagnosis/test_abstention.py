@@ -9,8 +9,8 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.records import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 
 def measured(rows, **options):

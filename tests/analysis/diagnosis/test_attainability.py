@@ -10,9 +10,9 @@ from raglift.analysis.upper_bound import attainable_facts
 from raglift.matching.match import inventory_of, match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.measure import first_satisfactions
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "
 TOWER = Document("tower", TEXT)

@@ -11,12 +11,12 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Recall
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Fact, Passage, Query
 
 DATA = Dataset(
     (

@@ -15,12 +15,12 @@ from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.rank_measures import RR, Recall
 from raglift.metrics.registry import MEASURES
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "
 COVERAGE = MatchRule("coverage")

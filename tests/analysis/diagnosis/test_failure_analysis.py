@@ -12,14 +12,14 @@ from raglift.analysis.outcomes import fact_outcomes
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.rule import MatchRule
 from raglift.metrics.rank_measures import Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 WICK, LAMP, BOOK, TIDE = (
     "the wick is trimmed at dusk",

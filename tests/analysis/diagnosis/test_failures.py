@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raglift.analysis.outcomes import failures_of
-from raglift.records.rankings import Run, StageInfo, Trace
+from raglift.types.rankings import Run, StageInfo, Trace
 
 
 def run_of(*errors: str | None) -> Run:

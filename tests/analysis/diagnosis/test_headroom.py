@@ -16,13 +16,13 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. "
 RULES = (MatchRule(), MatchRule("coverage"), MatchRule("coverage", threshold=0.9), MatchRule("coverage", threshold=1.0))

@@ -16,9 +16,9 @@ from raglift.matching.overlap import PassageMatch, match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Hit, Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Hit, Ranking
 
 TEXT = "The keeper climbed the  tower at dusk,\n \n trimmed the wick, and wrote the day into his book. "
 RULES = (MatchRule(), MatchRule("coverage"), MatchRule("coverage", threshold=0.9))

@@ -4,8 +4,8 @@ import pytest
 
 from raglift.apps.generation.passages import Passages
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage
 
 
 def sentence(thing: str, place: str) -> str:

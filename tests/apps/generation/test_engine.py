@@ -13,9 +13,9 @@ from raglift.apps.generation.questions import REASONS, STYLES
 from raglift.auditing.dataset_audit import audit
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
 from raglift.testing.openai_server import Answer, OpenAIServer
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
 
 from . import writer
 

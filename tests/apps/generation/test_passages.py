@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.apps.generation.passages import LEFT_OUT, Passages, split_into_passages
-from raglift.records.documents import Document
+from raglift.types.documents import Document
 
 PROSE = (
     "The keeper climbed the stairs at dusk to light the great lamp. He trimmed the wick twice before the fog came in. "

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.apps.generation.questions import locate
-from raglift.records.documents import Chunk
-from raglift.records.labels import Passage
+from raglift.types.documents import Chunk
+from raglift.types.labels import Passage
 
 TEXT = (
     "“Don’t trouble,” said the keeper—and he trimmed\nthe wick twice before the fog came in. By midnight the horn "

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from raglift.apps.generation.questions import DEFAULT_STYLES, STYLES, parse_styles, shares
 from raglift.errors import ConfigurationError
-from raglift.judging.prompts import load_prompt
+from raglift.grading.prompts import load_prompt
 
 
 def test_weights() -> None:

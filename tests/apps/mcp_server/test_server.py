@@ -17,9 +17,9 @@ import pytest
 import raglift as rl
 from raglift.apps.mcp_server import Workspace
 from raglift.apps.mcp_server.workspace import bounded
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.chunkers import RecursiveChunker
 from raglift.errors import ConfigurationError
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.chunkers import RecursiveChunker
 
 mcp = pytest.importorskip("mcp")
 SOURCE = Path(rl.__file__).parents[1]

@@ -16,17 +16,17 @@ import uvicorn
 
 from raglift.cli import review
 from raglift.cli.app import app
-from raglift.components.chunkers import parse_chunker
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset
-from raglift.judging.labels import labelled_queries
-from raglift.judging.pooling import pool
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Query
+from raglift.grading.labels import labelled_queries
+from raglift.grading.pooling import pool
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.retrieval.chunkers import parse_chunker
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Annotator, Query
 
 QUERIES = 6
 MODEL = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")

@@ -14,8 +14,8 @@ import pytest
 from raglift.apps.review.labels_file import LabelsFile, Merged, hold
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 QUERIES = tuple(Query(f"q{number}", f"question {number}") for number in range(3))
 LABELLED = replace(QUERIES[1], facts=(Fact((Passage("the answer to one", grade=2),)),))
@@ -110,7 +110,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from raglift.datasets.jsonl import read_queries
-from raglift.records.labels import Fact, Passage
+from raglift.types.labels import Fact, Passage
 from raglift.apps.review.labels_file import LabelsFile, hold
 from dataclasses import replace
 path = Path(sys.argv[1])

@@ -22,10 +22,10 @@ from raglift.apps.review.evidence import (
 )
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError
-from raglift.judging.labels import labels_of_people
-from raglift.judging.pooling import Pool, PooledChunk, PooledQuery, label_grades
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.grading.labels import labels_of_people
+from raglift.grading.pooling import Pool, PooledChunk, PooledQuery, label_grades
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Annotator, Fact, Passage, Query
 
 TEXT = (
     "The keeper lit the lamp at nightfall, and it burned until the tide had turned. 🌊 "

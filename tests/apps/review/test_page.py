@@ -13,11 +13,11 @@ import pytest
 
 from raglift.datasets.jsonl import read_queries
 from raglift.metrics import Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Query
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Query
 
 HOSTILE = (
     "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">\r\n"

@@ -19,9 +19,9 @@ from raglift.apps.review.guard import LOOPBACK, listen
 from raglift.apps.review.server import MOST_BYTES, application, open_review
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Query
 from raglift.results.evaluation import Evaluation
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Query
 
 pytestmark = pytest.mark.slow
 

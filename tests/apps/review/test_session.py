@@ -13,7 +13,7 @@ from raglift.apps.review.labels_file import LabelsFile
 from raglift.apps.review.session import Session, StaleChange
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError
-from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.types.labels import Annotator, Fact, Passage, Query
 
 QUERIES = tuple(Query(f"q{number}", f"question {number}") for number in range(3))
 

@@ -9,7 +9,7 @@ from raglift.datasets.corpora import catalogue
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
-from raglift.records.documents import Document
+from raglift.types.documents import Document
 
 if TYPE_CHECKING:
     from collections.abc import Callable

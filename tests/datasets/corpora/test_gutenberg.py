@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.base.normalization import normalize
-from raglift.base.validation import Location
 from raglift.datasets.corpora.descriptor import strip_gutenberg
-from raglift.records.anchors import Sources
-from raglift.records.documents import Document
+from raglift.text.normalization import normalize
+from raglift.types.anchors import Sources
+from raglift.types.documents import Document
+from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,10 @@ import pytest
 
 import raglift as rl
 from raglift.datasets.corpora.catalogue import find_corpus
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Passage
 from raglift.results.evaluation import Evaluation
 from raglift.running.systems import LocalSystem, build_retriever
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Passage
 
 LEVELS = {"easy", "hard", "ambiguous"}
 

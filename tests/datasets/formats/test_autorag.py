@@ -11,8 +11,8 @@ import pytest
 
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.records.labels import Fact, Passage, Query
 from raglift.running.evaluation import evaluate
+from raglift.types.labels import Fact, Passage, Query
 
 
 @pytest.fixture

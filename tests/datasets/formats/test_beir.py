@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from raglift.datasets.loading import load_dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.types.documents import Document
+from raglift.types.labels import Annotator, Fact, Passage, Query
 
 
 def test_each_reference_context_is_a_fact(fixtures: Path) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from raglift.datasets.formats.own import LINES
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Query
 
 QUERIES = (Query("q", "When?"),)
 

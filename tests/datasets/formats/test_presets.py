@@ -17,7 +17,7 @@ import pytest
 from raglift.datasets.formats.catalogue import recognize_format
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, LabelWarning, MissingDependency
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.labels import Fact, Passage, Query
 
 from .row_files import written
 

@@ -14,9 +14,9 @@ import pytest
 
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, LabelWarning, MissingDependency
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 from .row_files import written
 

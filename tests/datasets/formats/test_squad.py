@@ -9,7 +9,7 @@ import pytest
 
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.records.labels import Fact, Passage
+from raglift.types.labels import Fact, Passage
 
 
 @pytest.fixture

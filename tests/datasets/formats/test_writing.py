@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.checking import has_words
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Fact, Passage, Query, distinct_facts
+from raglift.types.checking import has_words
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Annotator, Fact, Passage, Query, distinct_facts
 
 SOURCES: list[tuple[str, dict[str, Any]]] = [
     ("beir", {}),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.metrics.computing import compute
-from raglift.records.metric import Metric
+from raglift.types.metric import Metric
 
 THREE_GROUPS = ["A", "B", "C"]
 ONE_GROUP = [["A", "B", "C"]]

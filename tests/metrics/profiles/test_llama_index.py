@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 theirs = pytest.importorskip("llama_index.core.evaluation.retrieval.metrics")
 

@@ -13,9 +13,9 @@ import raglift as rl
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
 from raglift.metrics.profiles.registry import PROFILES
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 WRITTEN = json.loads(Path(__file__).with_name("ragas_values.json").read_text(encoding="utf-8"))
 CASES = [(case["retrieved"].split(), case["relevant"].split()) for case in WRITTEN["cases"]]

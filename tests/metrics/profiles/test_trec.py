@@ -16,10 +16,10 @@ from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

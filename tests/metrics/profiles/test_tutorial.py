@@ -13,9 +13,9 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.functional import dcg, f1_at_k, hit_rate_at_k, ndcg, precision_at_k, recall_at_k
 from raglift.metrics.parsing import parse
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Ranking
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 LABELS = ["It was in July, 1805", "Annette Schérer", "the speaker was Anna Pávlovna"]
 RETRIEVED = [

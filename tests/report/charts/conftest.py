@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from raglift.records.rankings import Cost, StageLatency
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation
+from raglift.types.rankings import Cost, StageLatency
 
 
 @pytest.fixture(scope="session")

@@ -77,9 +77,9 @@ def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: An
 @pytest.mark.slow
 def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     from raglift.metrics.graded_measures import NDCG
-    from raglift.records.labels import Query
     from raglift.report.charts.builders import Changes, changes_chart
     from raglift.report.charts.parts import specification
+    from raglift.types.labels import Query
 
     random = np.random.default_rng(4)
     left, right = random.random(6_000), random.random(6_000)

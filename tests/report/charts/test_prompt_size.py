@@ -11,11 +11,11 @@ from raglift.analysis.prompt_curves import prompt_curves
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.metrics.prompt_measures import PromptRecall
-from raglift.records.metric import Tokens
 from raglift.report.views.figures import prompt_curve
 from raglift.results.comparison import Comparison, compare
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
+from raglift.types.metric import Tokens
 
 BUDGET = 500
 

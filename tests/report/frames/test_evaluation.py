@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Fact, Passage, Query
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Fact, Passage, Query
 
 ROWLOCK = "the rowlock is made of bronze"
 KEEPER = "the keeper was called Halvard"

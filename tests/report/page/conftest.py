@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from raglift.records.labels import Passage
 from raglift.rendering.document import Cell, Detail, Section, Table
 from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
 from raglift.report.page.rendering import Page, write_page
+from raglift.types.labels import Passage
 
 
 @dataclass

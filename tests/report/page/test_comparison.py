@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 import raglift as rl
-from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
 from raglift.report.page.results import comparison_page
 from raglift.report.views.comparison import only, other_of
+from raglift.types.rankings import Cost, StageLatency
 
 TAGS = [["hard"], ["easy"], []] * 12
 

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.base.normalization import normalize
 from raglift.errors import ConfigurationError
 from raglift.matching.matches import Direction
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, Recall
 from raglift.metrics.span_measures import SpanPrecisionOmega
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Metric
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.query_browser import DrillDown, ShownHit, packed
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.text.normalization import normalize
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Metric
 
 LOG = "The lamp is lit at dusk. The wick is trimmed at noon. The horn sounds twice a minute. The boat comes on Friday."
 LAMP, WICK, HORN, BOAT = (sentence.strip() + "." for sentence in LOG.strip(".").split("."))

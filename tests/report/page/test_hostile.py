@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from raglift.records.labels import Passage
 from raglift.rendering.document import Cell, Section, Table
 from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
 from raglift.report.page.rendering import Page
+from raglift.types.labels import Passage
 
 MARKUP = (
     "</script><script>document.title='owned'</script></style><style>*{display:none}</style>"

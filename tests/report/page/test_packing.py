@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.records.checking import trusted
-from raglift.records.labels import Passage
 from raglift.report.page.query_browser import (
     DrillDown,
     QueryDetail,
@@ -23,6 +21,8 @@ from raglift.report.page.query_browser import (
     ViewDetail,
     packed,
 )
+from raglift.types.checking import trusted
+from raglift.types.labels import Passage
 
 HOSTILE = "</script><script>\x00\u2028\u2029\ufeff\x1b[31m\u202e\ud83d\U0001f600\udcff\"'&\\"
 

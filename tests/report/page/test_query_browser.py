@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from raglift.records.labels import Annotator
 from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.report.page.query_browser import DrillDown, View
+from raglift.types.labels import Annotator
 
 
 def listed(page: Any) -> list[str]:

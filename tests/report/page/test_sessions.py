@@ -11,11 +11,11 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.records import Fact, Passage, Query
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.query_browser import MAX_BYTES, packed, within
 from raglift.report.page.rendering import Page, render
 from raglift.report.page.results import comparison_page, evaluation_page
+from raglift.types import Fact, Passage, Query
 
 TEXTS = {
     "lamp": "The lamp of the lighthouse was first lit in the winter of 1871.",

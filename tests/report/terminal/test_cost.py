@@ -5,11 +5,11 @@ import math
 
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.report.format import bytes_text, seconds_text
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.rankings import Cost, IndexCost, StageLatency
 
 RETRIEVE = StageLatency("retrieve", 50, 0.0041, 0.00602)
 RERANK = StageLatency("rerank", 48, 0.21, 1.2549, failed=2)

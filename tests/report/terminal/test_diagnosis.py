@@ -11,9 +11,9 @@ from raglift.analysis import Explanation, FailureAnalysis, Headroom
 from raglift.analysis.explanation import ExplainedHit, Overlap
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.metrics import RR, ContextTokens, Recall, tokens
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Hit
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Hit
 
 
 def breakdown(*losses: OutcomeFacts, facts: int, made: tuple[OutcomeFacts, ...] = ()) -> FailureAnalysis:

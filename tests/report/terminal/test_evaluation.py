@@ -9,15 +9,15 @@ from rich.console import Console
 
 from raglift.analysis.records import Note
 from raglift.metrics.computing import Scores
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Run, StageInfo, StageTrace, Trace
 from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
 from raglift.report.views.evaluation import evaluation_view
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Run, StageInfo, StageTrace, Trace
 
 ROWLOCK = "the rowlock is made of bronze"
 KEEPER = "the keeper was called Halvard"

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from raglift.records.dataset import Dataset
 from raglift.rendering.terminal import as_text, document_parts
+from raglift.types.dataset import Dataset
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6

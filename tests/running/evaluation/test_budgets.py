@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.base.tokens import Encoding, load_encoding
-from raglift.components.chunkers import RecursiveChunker
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.metrics.budgets import ContextTokens, tokens
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, HitRate, Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.text.tokens import Encoding, load_encoding
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 
 def words(name: str, count: int) -> Chunk:

@@ -8,9 +8,9 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
 from raglift.results.evaluation import Evaluation
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
 
 QUESTIONS = [f"Where is stone {number}?" for number in range(6)]
 DATA = Dataset.from_dict({question: [f"stone {place} lies here"] for place, question in enumerate(QUESTIONS)})

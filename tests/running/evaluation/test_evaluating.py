@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from raglift.auditing.dataset_audit import audit
-from raglift.components.bm25 import BM25Retriever
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, HitRate, Precision, Recall
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Metric
-from raglift.records.rankings import Ranking
+from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.metric import Metric
+from raglift.types.rankings import Ranking
 
 
 def fact(*texts):

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.base.tokens import EstimatedTokens
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import rerank
 from raglift.running.filling import MOST_HITS, Prompt
+from raglift.text.tokens import EstimatedTokens
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 # Labels of fewer than 200 characters together, so a token is taken for four: 100 tokens are 400 characters
 BUDGET, CHARACTERS = 100, 400

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.running.evaluation import evaluate
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 DATA = Dataset((Query("q", "Who keeps the lamp?", (Fact((Passage(chunk_id="lamp#1"),)),)),))
 BEGINNING = "labels name 1 chunk id, as 'lamp#1', and no hit has one of them: "

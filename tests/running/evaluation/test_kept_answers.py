@@ -16,13 +16,13 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.retrievers import BaseRetriever
 
 from raglift.errors import CacheError, ConfigurationError, QueryFailed, RunError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
 from raglift.results.evaluation import Evaluation
 from raglift.running.answers import FILE
 from raglift.running.evaluation import evaluate
 from raglift.storage.answers import AnswerStore, hits_as_json
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 QUESTIONS = [f"question {number}" for number in range(6)]
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import raglift as rl
 from raglift.cli.app import app
-from raglift.records.dataset import Dataset
 from raglift.results.evaluation import Evaluation
+from raglift.types.dataset import Dataset
 
 QUESTIONS = [f"Where is stone {number}?" for number in range(6)]
 DATA = Dataset.from_dict({question: [f"stone {place} lies here"] for place, question in enumerate(QUESTIONS)})

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import raglift as rl
-from raglift.components.cross_encoder import CrossEncoderReranker
-from raglift.records.rankings import ReadInPart
+from raglift.retrieval.cross_encoder import CrossEncoderReranker
 from raglift.running.evaluation import rerank
+from raglift.types.rankings import ReadInPart
 
 QUERY = "who is the keeper"
 TEXTS = ["the lamp of the island", "the keeper is on the boat " * 20, "fog " * 200]

@@ -7,12 +7,12 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage
 
 METRICS = {"metrics": ("rr", "recall"), "ks": (1, 3)}
 

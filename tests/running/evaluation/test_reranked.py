@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.components.bm25 import BM25Retriever
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
-from raglift.records.rankings import Ranking
+from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate, rerank
+from raglift.types.dataset import Dataset
+from raglift.types.rankings import Ranking
 
 LABELS = {
     "who keeps the lamp": ["The keeper trims the lamp at dusk."],

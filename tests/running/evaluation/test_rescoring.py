@@ -6,9 +6,9 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
-from raglift.records.dataset import Dataset
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
+from raglift.types.dataset import Dataset
 
 BEFORE = [2, 4, 1, None, RuntimeError("down")]
 AFTER = [1, 2, 4, None, None]

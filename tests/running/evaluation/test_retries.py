@@ -11,7 +11,7 @@ from langchain_core.tools import tool
 
 import raglift as rl
 from raglift.analysis.notes import retries_note
-from raglift.components import BM25Retriever
+from raglift.retrieval import BM25Retriever
 
 TEXTS = [f"passage {number}, which answers the question of that number" for number in range(6)]
 DATA = rl.Dataset.from_dict({f"question {number}": [text] for number, text in enumerate(TEXTS)})

@@ -11,8 +11,8 @@ import pytest
 import raglift as rl
 from raglift.analysis import fact_outcomes, repetition_components, values_by_repetition
 from raglift.errors import ConfigurationError, DatasetError, RunError
-from raglift.records import Call, Fact, Hit, Passage, Query, Ranking, StageTrace
 from raglift.testing.fakes import FakeRetriever
+from raglift.types import Call, Fact, Hit, Passage, Query, Ranking, StageTrace
 
 if TYPE_CHECKING:
     from pathlib import Path

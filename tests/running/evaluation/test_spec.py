@@ -4,10 +4,10 @@ import hashlib
 
 import pytest
 
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Query
 from raglift.running.spec import dataset_hash
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Query
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from raglift.adapters.policy import Policy
-from raglift.base.display import describe_error
-from raglift.base.retrying import is_transient
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
+from raglift.utilities.display import describe_error
+from raglift.utilities.retrying import is_transient
 
 
 class HTTPError(Exception):

@@ -10,12 +10,12 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import ConfigurationError, ModelError, QueryFailed, QueryTimeout
 from raglift.matching.provenance import Provenance
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Query
-from raglift.records.rankings import Hit, Ranking
 from raglift.running.execution import run_stages
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Query
+from raglift.types.rankings import Hit, Ranking
 
 QUERIES = tuple(Query(f"q{number}", f"question {number}") for number in range(1, 5))
 RESULTS = {query.text: [f"{query.text}: {letter}" for letter in "abc"] for query in QUERIES}

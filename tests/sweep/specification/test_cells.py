@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError
+from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import PARTS, Cell, Exclusion, grid
 
 DENSE, BM25, HYBRID = (RetrieverSpec(kind) for kind in ("dense", "bm25", "hybrid"))

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.components.chunkers import RecursiveChunker
-from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import SweepError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
+from raglift.retrieval.chunkers import RecursiveChunker
+from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import Cell, SystemSpec
 from raglift.sweep.specification.record import Sweep
 

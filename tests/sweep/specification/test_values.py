@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from raglift.components.chunkers import RecursiveChunker
 from raglift.errors import SweepError
 from raglift.metrics.budgets import tokens
+from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.sweep.specification.record import Sweep
 
 

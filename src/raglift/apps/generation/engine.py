@@ -31,20 +31,20 @@ from raglift.apps.generation.questions import (
     shares,
 )
 from raglift.auditing.relabelling import Quotes
-from raglift.base.display import counted, shorten
-from raglift.base.limits import user_path
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.jsonl import passage_value, write_queries
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError
-from raglift.judging.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate
-from raglift.judging.prompts import load_prompt
+from raglift.grading.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate
+from raglift.grading.prompts import load_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.llm.replies import Usage
-from raglift.records.dataset import Dataset
-from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.rendering.document import Column, Detail, Document, Entry, Section, table_from
 from raglift.rendering.presenting import Presentable, view_of, whole
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Annotator, Fact, Passage, Query
+from raglift.utilities.display import counted, shorten
+from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from raglift.datasets.documents import DocumentSource
     from raglift.llm.language_models import LanguageModel
     from raglift.llm.replies import FilledPrompt
-    from raglift.records import documents as records
+    from raglift.types import documents as records
 
 
 SYNTHETIC = "synthetic"

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.base.display import counted
-from raglift.base.normalization import normalize
-from raglift.base.words import words_of
-from raglift.components.bm25 import BM25Retriever
-from raglift.components.chunkers import RecursiveChunker, check_sizes, chunks_at
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Document
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.chunkers import RecursiveChunker, check_sizes, chunks_at
+from raglift.text.normalization import normalize
+from raglift.text.words import words_of
+from raglift.types.documents import Document
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raglift.components.chunkers import Span
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Fact, Passage
+    from raglift.retrieval.chunkers import Span
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Fact, Passage
 
 
 LEFT_OUT = {

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from raglift.base.display import UNPRINTABLE, short_repr
-from raglift.base.normalization import normalize, normalize_with_offsets
-from raglift.base.words import is_as_long_as
 from raglift.errors import ConfigurationError
-from raglift.judging.prompts import load_prompt
-from raglift.records.labels import Passage
+from raglift.grading.prompts import load_prompt
+from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.words import is_as_long_as
+from raglift.types.labels import Passage
+from raglift.utilities.display import UNPRINTABLE, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.apps.generation.passages import Passages
-    from raglift.components.chunkers import Span
     from raglift.llm.replies import FilledPrompt
-    from raglift.records.documents import Chunk
+    from raglift.retrieval.chunkers import Span
+    from raglift.types.documents import Chunk
 
 
 @dataclass(frozen=True)

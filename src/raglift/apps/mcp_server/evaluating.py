@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.validation import quoted
 from raglift.datasets.corpora.catalogue import known_corpora
 from raglift.errors import ConfigurationError, QueryTimeout, RunError
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

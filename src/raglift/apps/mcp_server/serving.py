@@ -12,12 +12,12 @@ import raglift
 from raglift.analysis.paired_statistics import primary_of
 from raglift.apps.mcp_server.evaluating import EvaluationRequest, evaluate_in_process
 from raglift.apps.mcp_server.workspace import bounded
-from raglift.base.display import printable
-from raglift.base.validation import nearest, quoted
-from raglift.components.services.mcp_connection import require_sdk
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.report.format import number_text
 from raglift.results.comparison import compare
+from raglift.retrieval.services.mcp_connection import require_sdk
+from raglift.utilities.display import printable
+from raglift.utilities.validation import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raglift.apps.pytest_integration.expectation import FIXTURE, MARK, expectation_of
-from raglift.base.limits import is_there, user_path
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
-from raglift.records.dataset import Dataset
+from raglift.types.dataset import Dataset
+from raglift.utilities.limits import is_there, user_path
 
 if TYPE_CHECKING:
     import os

@@ -14,23 +14,23 @@ from raglift.apps.pytest_integration.expectation import (
     safe_name,
 )
 from raglift.apps.pytest_integration.messages import bounds_failure, misses_of, without_own_frames
-from raglift.base.limits import is_there, resolved, user_path
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.deciding import gate
 from raglift.gating.values import with_metrics
 from raglift.metrics.computing import DEFAULT_METRICS
-from raglift.records.metric import Metric
 from raglift.report.format import number_text
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.storage.saving import check_free, save_evaluation
+from raglift.types.metric import Metric
+from raglift.utilities.limits import is_there, resolved, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from raglift.apps.pytest_integration.expectation import Expectation
-    from raglift.records.dataset import Dataset
+    from raglift.types.dataset import Dataset
 
 
 # Baselines: saved evaluations that tests compare with, where they are, and how they are replaced.

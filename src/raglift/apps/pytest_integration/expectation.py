@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import nearest, quoted, shown
 from raglift.errors import ConfigurationError, Fault
 from raglift.gating.bounds import LATENCIES, bounds_of, checked_margin, compared_metrics
 from raglift.metrics.registry import MEASURES
-from raglift.records.dataset import Dataset
+from raglift.types.dataset import Dataset
+from raglift.utilities.validation import nearest, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pytest
 
     from raglift.gating.bounds import Bound
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 _UNSAFE = re.compile(r"[^\w.+=,-]+")

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
-from raglift.base.display import counted, lines_text, printable
 from raglift.errors import ConfigurationError
 from raglift.gating.records import ROUNDING
 from raglift.gating.text import findings_of, hit_words
 from raglift.metrics.computing import title
-from raglift.records.labels import passage_text
 from raglift.report.format import figure_text
+from raglift.types.labels import passage_text
+from raglift.utilities.display import counted, lines_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

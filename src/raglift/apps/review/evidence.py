@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
-from raglift.judging.labels import same_evidence, share_half
+from raglift.grading.labels import same_evidence, share_half
 from raglift.matching.match import grade_by_labels, is_inside
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import covering_characters, match_passage
 from raglift.matching.rule import MatchRule, Text
-from raglift.records.checking import FARTHEST, has_words
-from raglift.records.labels import Fact, Passage
+from raglift.types.checking import FARTHEST, has_words
+from raglift.types.labels import Fact, Passage
+from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from raglift.records.documents import Chunk, Document
-    from raglift.records.labels import Query
+    from raglift.types.documents import Chunk, Document
+    from raglift.types.labels import Query
 
 
 # A chunk and the labels of its query: the chunk as a passage, and the passages it matches.

@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.limits import is_there, resolved, user_path
-from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
-from raglift.base.strict_files import decode_lines
-from raglift.base.validation import Location, quoted
 from raglift.datasets.jsonl import check_queries, passage_value, placed_value, read_queries
 from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDependency
+from raglift.utilities.limits import is_there, resolved, user_path
+from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.utilities.strict_files import decode_lines
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.records.documents import Document
-    from raglift.records.labels import Query
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
 
 _MOST_COPIES = 1000

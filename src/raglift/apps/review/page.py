@@ -15,7 +15,7 @@ from raglift.apps.review.evidence import (
     matches_of,
 )
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.judging.labels import labels_of_models, labels_of_people
+from raglift.grading.labels import labels_of_models, labels_of_people
 from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
-    from raglift.judging.pooling import Pool
-    from raglift.records.documents import Chunk, Document
-    from raglift.records.labels import Passage, Query
+    from raglift.grading.pooling import Pool
+    from raglift.types.documents import Chunk, Document
+    from raglift.types.labels import Passage, Query
 
 
 # The data of the page as JSON: queries, their pooled chunks, and the grades of people and models.

@@ -11,7 +11,7 @@ from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from raglift.apps.review.page import Desk
-    from raglift.records.labels import Query
+    from raglift.types.labels import Query
 
 
 _Number = Annotated[int, Field(ge=0, le=1_000_000)]

@@ -14,11 +14,11 @@ from raglift.apps.review.labels_file import LabelsFile, hold
 from raglift.apps.review.page import Desk, build_page, check_installed
 from raglift.apps.review.requests import Accept, Grade, Keep, read_decision
 from raglift.apps.review.session import Session, StaleChange
-from raglift.base.display import printable
-from raglift.base.limits import user_path
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
-from raglift.judging.pooling import pool
+from raglift.grading.pooling import pool
+from raglift.utilities.display import printable
+from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
     import socket
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp
 
-    from raglift.records.documents import Document
-    from raglift.records.labels import Query
     from raglift.results.evaluation import Evaluation
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
 
 MOST_BYTES = 2**20

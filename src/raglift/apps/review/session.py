@@ -10,15 +10,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import counted
 from raglift.datasets.jsonl import placed_value, query_value
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.apps.review.labels_file import LabelsFile
-    from raglift.records.labels import Query
+    from raglift.types.labels import Query
 
 
 _MOST_UNDONE = 1000

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Cost
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Cost
 
 
 # Descriptions of evaluations and comparisons for trackers.

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from raglift.apps.tracking.records import TrackedRun, imported, place_of, quiet, reason_of
-from raglift.base.display import shorten
-from raglift.base.limits import is_there
-from raglift.base.replacing import unwritable
 from raglift.errors import MissingDependency, TrackingFailed
+from raglift.utilities.display import shorten
+from raglift.utilities.limits import is_there
+from raglift.utilities.replacing import unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,15 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from raglift.base.display import excerpt, printable, shorten
-from raglift.base.secrets import known_secrets, secrets_of_environment
 from raglift.errors import MissingDependency
+from raglift.utilities.display import excerpt, printable, shorten
+from raglift.utilities.secrets import known_secrets, secrets_of_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 # A tracker-independent description of a result, and where the result was published.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from raglift.apps.tracking.records import TrackedRun, imported, place_of, quiet, reason_of
-from raglift.base.display import shorten
-from raglift.base.limits import is_file
 from raglift.errors import MissingKey, TrackingFailed
+from raglift.utilities.display import shorten
+from raglift.utilities.limits import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

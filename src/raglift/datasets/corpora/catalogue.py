@@ -8,16 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.base.cache import cache_folder
-from raglift.base.limits import is_folder, is_there, resolved, user_path
-from raglift.base.strict_files import check_encoding, read_bytes
-from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.corpora.descriptor import DESCRIPTOR, CorpusText, Descriptor, read_descriptor
 from raglift.datasets.documents import read_documents
 from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.utilities.cache import cache_folder
+from raglift.utilities.limits import is_folder, is_there, resolved, user_path
+from raglift.utilities.strict_files import check_encoding, read_bytes
+from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
-    from raglift.records.documents import Document
+    from raglift.types.documents import Document
 
 
 QUERIES = "queries.jsonl"

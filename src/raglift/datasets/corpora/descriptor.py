@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from raglift.base.display import UNPRINTABLE
-from raglift.base.strict_files import decode_document, decode_text, read_bytes
-from raglift.base.validation import Expected, Location, faults_of, path_text, shown
 from raglift.errors import DatasetError
-from raglift.records.documents import Document
+from raglift.types.documents import Document
+from raglift.utilities.display import UNPRINTABLE
+from raglift.utilities.strict_files import decode_document, decode_text, read_bytes
+from raglift.utilities.validation import Expected, Location, faults_of, path_text, shown
 
 if TYPE_CHECKING:
     from raglift.errors import Fault

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import httpx
 from tenacity import Retrying
 
-from raglift.base.replacing import staging_folder
-from raglift.base.retrying import RetryPolicy, is_transient
-from raglift.base.strict_files import check_encoding, decode_document
-from raglift.base.validation import Location
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus
 from raglift.datasets.corpora.descriptor import is_allowed
 from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import CorpusError, DatasetError
+from raglift.utilities.replacing import staging_folder
+from raglift.utilities.retrying import RetryPolicy, is_transient
+from raglift.utilities.strict_files import check_encoding, decode_document
+from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.limits import is_file, is_folder
-from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.rows import parquet_rows
 from raglift.errors import ConfigurationError, Fault
-from raglift.records.anchors import whole_document
-from raglift.records.checking import has_words
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query, distinct_facts
-from raglift.records.parsing import read_characters, read_name, read_string
+from raglift.types.anchors import whole_document
+from raglift.types.checking import has_words
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query, distinct_facts
+from raglift.types.parsing import read_characters, read_name, read_string
+from raglift.utilities.limits import is_file, is_folder
+from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

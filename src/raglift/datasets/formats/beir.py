@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import read_document, read_document_lines, read_documents, write_document_lines
 from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_documents
 from raglift.datasets.formats.mapping import grade_of
 from raglift.datasets.formats.presets import TABLE_COLUMNS
 from raglift.datasets.formats.rows import read_rows
-from raglift.records.parsing import read_id, read_string
+from raglift.types.parsing import read_id, read_string
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from raglift.datasets.documents import DocumentSource
     from raglift.datasets.formats.rows import Row
     from raglift.errors import Fault
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Document
-    from raglift.records.labels import Query
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"

@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
-from raglift.base.limits import is_file, is_folder, is_there, user_path
-from raglift.base.strict_files import parse_list_or_object, read_text
-from raglift.base.validation import Location, nearest, shown
 from raglift.datasets.documents import LINES_SUFFIXES, read_documents
 from raglift.datasets.formats import autorag, beir, hub, ir_names, llama_index, own, trec
 from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
 from raglift.datasets.formats.presets import PRESETS, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, TABLE_SUFFIXES, read_rows, suffix_of
 from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.records.anchors import Resolution
+from raglift.types.anchors import Resolution
+from raglift.utilities.limits import is_file, is_folder, is_there, user_path
+from raglift.utilities.strict_files import parse_list_or_object, read_text
+from raglift.utilities.validation import Location, nearest, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from raglift.datasets.documents import DocumentSource
     from raglift.datasets.formats.mapping import RowMapping
-    from raglift.records.documents import Document
-    from raglift.records.labels import Query
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
 
 FormatName = Literal[

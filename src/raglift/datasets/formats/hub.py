@@ -13,15 +13,15 @@ from urllib.parse import parse_qsl
 import httpx
 import yaml
 
-from raglift.base.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
-from raglift.base.strict_files import read_text
-from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.beir import documents_of, judged_queries, read_judgments
 from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
 from raglift.datasets.formats.presets import PRESETS, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, read_rows
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.utilities.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
+from raglift.utilities.strict_files import read_text
+from raglift.utilities.validation import Location, nearest, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from raglift.datasets.documents import DocumentSource
     from raglift.datasets.formats.rows import Row
     from raglift.errors import Fault
-    from raglift.records.documents import Document
-    from raglift.records.labels import Query
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
     Splits = Mapping[str, Sequence[str]]
     """The files of a table by split."""

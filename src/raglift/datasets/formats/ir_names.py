@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.judged_documents import Judgments, Topic, read_grade
 from raglift.errors import MissingDependency
-from raglift.records.documents import Document
-from raglift.records.parsing import read_characters, read_id, read_string
+from raglift.types.documents import Document
+from raglift.types.parsing import read_characters, read_id, read_string
+from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
-    from raglift.records.labels import Query
+    from raglift.types.labels import Query
 
 
 PREFIX = "ir:"

@@ -7,19 +7,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.strict_files import decode_text, parse_object, read_bytes, stream_lines
-from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import LINES_SUFFIXES
-from raglift.records.anchors import whole_document
-from raglift.records.labels import RELEVANT, Fact, Passage, Query
-from raglift.records.parsing import read_id, read_name, read_string
+from raglift.types.anchors import whole_document
+from raglift.types.labels import RELEVANT, Fact, Passage, Query
+from raglift.types.parsing import read_id, read_name, read_string
+from raglift.utilities.strict_files import decode_text, parse_object, read_bytes, stream_lines
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from raglift.errors import Fault
-    from raglift.records.documents import Document
+    from raglift.types.documents import Document
 
 
 # Conversion between document-level relevance judgments (qrels) and facts. A relevant document is a fact, and its

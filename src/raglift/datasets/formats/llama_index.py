@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.strict_files import parse_text, read_text
-from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
-from raglift.records.anchors import whole_document
-from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Fact, Passage, Query, distinct_facts
-from raglift.records.parsing import read_characters, read_name, read_string
+from raglift.types.anchors import whole_document
+from raglift.types.documents import Document
+from raglift.types.labels import Annotator, Fact, Passage, Query, distinct_facts
+from raglift.types.parsing import read_characters, read_name, read_string
+from raglift.utilities.strict_files import parse_text, read_text
+from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,14 +7,14 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.datasets.formats.judged_documents import read_grade
 from raglift.datasets.formats.paths import JSON, LITERAL, Found, Item, at_path, looks_like_list, parsed
 from raglift.errors import ConfigurationError, LabelWarning
-from raglift.records.anchors import Sources, whole_document
-from raglift.records.documents import Document
-from raglift.records.labels import Passage, Query, distinct_facts
-from raglift.records.parsing import read_characters, read_id, read_name, read_passage, read_string
+from raglift.types.anchors import Sources, whole_document
+from raglift.types.documents import Document
+from raglift.types.labels import Passage, Query, distinct_facts
+from raglift.types.parsing import read_characters, read_id, read_name, read_passage, read_string
+from raglift.utilities.validation import Location, nearest, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

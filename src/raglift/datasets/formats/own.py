@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.base.limits import is_file, is_folder
 from raglift.datasets.documents import read_documents, write_document_lines
 from raglift.datasets.jsonl import resolve_queries, write_queries
+from raglift.utilities.limits import is_file, is_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
-    from raglift.records.anchors import Resolution
-    from raglift.records.dataset import Dataset
-    from raglift.records.documents import Document
-    from raglift.records.labels import Query
+    from raglift.types.anchors import Resolution
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
 
 QUERIES, FILES, LINES = "queries.jsonl", "documents", "documents.jsonl"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raglift.base.strict_files import parse_list_or_object
-from raglift.base.validation import Location
+from raglift.utilities.strict_files import parse_list_or_object
+from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

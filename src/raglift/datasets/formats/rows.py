@@ -9,8 +9,10 @@ import zlib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-from raglift.base.limits import allowed, most_bytes
-from raglift.base.strict_files import (
+from raglift.datasets.documents import LINES_SUFFIXES
+from raglift.errors import ConfigurationError, MissingDependency
+from raglift.utilities.limits import allowed, most_bytes
+from raglift.utilities.strict_files import (
     decode_text,
     lines_of,
     parse_list_or_object,
@@ -19,9 +21,7 @@ from raglift.base.strict_files import (
     read_text,
     stream_lines,
 )
-from raglift.base.validation import Location, quoted, shown
-from raglift.datasets.documents import LINES_SUFFIXES
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

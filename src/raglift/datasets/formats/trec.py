@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.base.limits import is_file, is_folder, user_path
-from raglift.base.strict_files import stream_lines
-from raglift.base.validation import Location
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.judged_documents import Judgments, read_grade, read_topics
 from raglift.errors import ConfigurationError
+from raglift.utilities.limits import is_file, is_folder, user_path
+from raglift.utilities.strict_files import stream_lines
+from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
     import os
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
-    from raglift.records.documents import Document
-    from raglift.records.labels import Query
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
 
 QRELS, TOPICS, DOCUMENTS = "qrels.txt", "topics.tsv", "documents.jsonl"

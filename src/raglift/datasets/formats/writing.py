@@ -6,24 +6,24 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from raglift.base.limits import is_folder, is_link, is_there, user_path
-from raglift.base.replacing import NOTHING_WRITTEN, staging_folder
-from raglift.base.strict_files import survives_json
-from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.formats import beir, own
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.jsonl import check_queries
 from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.records.dataset import Dataset, check_documents
-from raglift.records.documents import Document
-from raglift.records.labels import Fact
+from raglift.types.dataset import Dataset, check_documents
+from raglift.types.documents import Document
+from raglift.types.labels import Fact
+from raglift.utilities.limits import is_folder, is_link, is_there, user_path
+from raglift.utilities.replacing import NOTHING_WRITTEN, staging_folder
+from raglift.utilities.strict_files import survives_json
+from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from raglift.records.labels import Passage, Query
+    from raglift.types.labels import Passage, Query
 
 
 WrittenFormat = Literal["jsonl", "beir"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
     Values = NDArray[np.float64]
 

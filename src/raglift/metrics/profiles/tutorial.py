@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 def recall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:

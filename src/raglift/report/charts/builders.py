@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.analysis.paired_statistics import is_bounded
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.report.charts.parts import (
     AFTER,
@@ -29,6 +28,7 @@ from raglift.report.charts.parts import (
 )
 from raglift.report.format import outcome_text, percent_text
 from raglift.stats.intervals import TIED
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from raglift.analysis.outcomes import FailureAnalysis
     from raglift.analysis.records import Tradeoff
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
     from raglift.stats.intervals import Interval
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
 
 
 # Lines: a figure over depths, tokens, calls or dates.

@@ -8,18 +8,18 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import excerpt, printable
 from raglift.errors import MissingDependency
 from raglift.metrics.registry import MEASURES
 from raglift.report.format import decimals_of
+from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import altair as alt
 
-    from raglift.records.labels import LabelSources
-    from raglift.records.metric import Metric
+    from raglift.types.labels import LabelSources
+    from raglift.types.metric import Metric
 
 
 # The theme of charts: one set of colours and fonts, for light and dark backgrounds.

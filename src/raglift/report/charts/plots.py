@@ -17,7 +17,6 @@ from raglift.analysis.paired_statistics import is_bounded, primary_of, scored
 from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.tradeoffs import tradeoff
-from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import parse
@@ -37,6 +36,7 @@ from raglift.report.charts.builders import (
 )
 from raglift.report.charts.parts import AFTER, BEFORE, PALETTE, of_labels, plain, quantity
 from raglift.report.format import decimals_of, difference_text, interval_text, level, percent_text
+from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from raglift.analysis.prompt_curves import PromptCurve
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlice, TagSlices
     from raglift.analysis.sessions import SessionAnalysis
-    from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
+    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True)

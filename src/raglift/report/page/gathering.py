@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Ranking
     from raglift.report.page.matched_hits import Match, Spans
     from raglift.report.page.query_browser import ShownSession
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Ranking
 
 
 def drill_down(

@@ -15,10 +15,8 @@ from raglift.analysis.costs import CONTEXT
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import primary_of
-from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Figure, Section, table_from
 from raglift.report.cells import decided_cell, stage_mean_cell
 from raglift.report.format import confidence_text
@@ -26,6 +24,8 @@ from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
 from raglift.report.views.parts import cost_columns, definition_of, mean_after, named_columns
 from raglift.stats.intervals import CONFIDENCE
+from raglift.types.metric import Metric
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import printable
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Detail
 from raglift.report.views.parts import measure_in_words
+from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

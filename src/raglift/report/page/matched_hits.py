@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Passage, Query
-    from raglift.records.rankings import Hit, Ranking
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Passage, Query
+    from raglift.types.rankings import Hit, Ranking
 
 Match = tuple[int, int, PassageMatch, bool]
 """The fact of its query, the alternative, what of the passage is covered, and whether the fact is satisfied with it."""

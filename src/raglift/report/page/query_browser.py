@@ -11,13 +11,13 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raglift.base.display import encodable
-from raglift.records.labels import Annotator
+from raglift.types.labels import Annotator
+from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from raglift.records.labels import Passage
+    from raglift.types.labels import Passage
 
 
 # The query browser: the facts of each query, the hits of each stage, and their matches.

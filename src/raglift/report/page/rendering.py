@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from raglift.base.display import printable, shorten
-from raglift.base.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
-from raglift.base.replacing import staging_folder, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
 from raglift.report.page.query_browser import packed
+from raglift.utilities.display import printable, shorten
+from raglift.utilities.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
+from raglift.utilities.replacing import staging_folder, write_to_stream
 
 if TYPE_CHECKING:
     import os

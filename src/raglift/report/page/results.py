@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord
-    from raglift.records.metric import Metric
+    from raglift.types.metric import Metric
 
 
 def evaluation_page(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.session_runs import first_calls_and_ranks, session_runs
-from raglift.base.display import shorten
-from raglift.components.passage_search import PassageSearch
 from raglift.metrics.computing import score
 from raglift.report.page.matched_hits import Matched
 from raglift.report.page.query_browser import ShownCall, ShownSession, ViewDetail
+from raglift.retrieval.passage_search import PassageSearch
+from raglift.utilities.display import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.analysis.session_runs import CallFindings, SessionRun
-    from raglift.records.labels import Query
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Call
     from raglift.report.page.matched_hits import Chunks, Spans
+    from raglift.types.labels import Query
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Call
 
 _LONGEST = 2000
 """The most characters of a search, an argument or an error that a page carries."""

@@ -16,8 +16,8 @@ from raglift.report.views.sessions import IN_ORDER, measure_text, outcome_in_wor
 if TYPE_CHECKING:
     from raglift.analysis.agents import Agents
     from raglift.analysis.sessions import SessionAnalysis
-    from raglift.records.metric import Metric
     from raglift.stats.variances import DifferenceComponents
+    from raglift.types.metric import Metric
 
 
 _SHOWN = ("calls", "redundancy", "wasted_calls", "kept", "final_recall", "final_precision")

@@ -7,9 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted, excerpt
 from raglift.metrics.computing import mean_title, title
-from raglift.records.labels import LabelSources, passage_text
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_from
 from raglift.report.format import (
     brackets,
@@ -25,14 +23,16 @@ from raglift.report.format import (
 from raglift.report.sentences import EXPLORATORY, failure_analysis_sentence
 from raglift.report.views.comparison import tradeoff_sentences, tradeoff_table
 from raglift.report.views.parts import by_depth, failure_table, few_text, slices_table
+from raglift.types.labels import LabelSources, passage_text
+from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
     from raglift.analysis.explanation import ExplainedHit, Explanation
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
     from raglift.analysis.records import TagSlices, Tradeoff
     from raglift.analysis.tuning import Tuning
-    from raglift.records.labels import Fact
-    from raglift.records.metric import Metric
+    from raglift.types.labels import Fact
+    from raglift.types.metric import Metric
 
 
 _QUERIES = 3

@@ -21,11 +21,8 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import new_evidence, not_read
-from raglift.base.display import TRUNCATED, counted
-from raglift.components.passage_search import PassageSearch
 from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import (
     decided_cell,
@@ -75,7 +72,10 @@ from raglift.report.views.parts import (
     slices_table,
     truncation,
 )
+from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import TIED
+from raglift.types.metric import Metric
+from raglift.utilities.display import TRUNCATED, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,6 @@ from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import cannot_read
-from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, table_from
@@ -69,14 +68,15 @@ from raglift.report.views.parts import (
 from raglift.report.views.sessions import session_next_step, session_shares, sessions_section
 from raglift.report.views.tiles import evaluation_tiles, shares_of
 from raglift.stats.intervals import CONFIDENCE
+from raglift.utilities.display import BEYOND, TRUNCATED, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from raglift.analysis.records import EvaluationRecord, Lift, LiftRow, MovedQuery
-    from raglift.records.metric import Metric
     from raglift.rendering.document import Tile
     from raglift.report.findings import Findings
+    from raglift.types.metric import Metric
 
 
 _ONE_DEPTH = 2

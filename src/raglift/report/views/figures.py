@@ -13,11 +13,11 @@ from raglift.analysis.prompt_curves import prompt_curves
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric, Tokens
 from raglift.rendering.document import Cell, Figure, Table, row_of, table_of
 from raglift.report.cells import mean_cell
 from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots, session_chart, session_title
 from raglift.report.format import cost_title, level, number_text
+from raglift.types.metric import Metric, Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,19 +8,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Section, table_of
 from raglift.report.format import bytes_text, seconds_text, stage_title
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord
-    from raglift.records.dataset import Dataset
-    from raglift.records.metric import Metric
-    from raglift.records.rankings import Cost, IndexCost, Run, StageLatency
     from raglift.rendering.document import Table
+    from raglift.types.dataset import Dataset
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Cost, IndexCost, Run, StageLatency
 
 
 _AROUND = ("python", "machine", "system", "processor", "cores")

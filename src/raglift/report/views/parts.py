@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import CONTEXT, median_latency
 from raglift.analysis.outcomes import OUTCOMES
-from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, RowT, Section, Table, row_of, table_from
 from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
 from raglift.report.fairness import beside_of
@@ -25,6 +23,8 @@ from raglift.report.format import (
     table_metrics,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
+from raglift.types.metric import Metric
+from raglift.utilities.display import BEYOND, TRUNCATED, counted, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
     from raglift.analysis.records import EvaluationRecord, Method, TagSlice, TagSlices
-    from raglift.records.metric import Calls, Tokens
+    from raglift.types.metric import Calls, Tokens
 
 
 # What metrics mean, in words.

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted
-from raglift.components.passage_search import ASKED_FOR
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Document, Section, Share, Table, Tile, row_of
 from raglift.report.format import number_text, percent_text
 from raglift.report.views import figures
 from raglift.report.views.parts import outcome_table
+from raglift.retrieval.passage_search import ASKED_FOR
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.analysis.sessions import SessionAnalysis
-    from raglift.records.metric import Metric
     from raglift.stats.variances import VarianceComponents
+    from raglift.types.metric import Metric
 
 
 def sessions_section(found: SessionAnalysis) -> Section | None:

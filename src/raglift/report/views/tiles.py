@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.upper_bound import headroom
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.rendering.document import Share, Tile
 from raglift.report.format import (
     confidence_text,
@@ -27,6 +25,8 @@ from raglift.report.sentences import failure_analysis_depth
 from raglift.report.views.parts import definition_of
 from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import TIED
+from raglift.types.metric import Metric
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysis

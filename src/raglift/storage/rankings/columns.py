@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from raglift.base.validation import quoted
 from raglift.matching.numbered import NumberedLabels, all_texts, repeats_an_id, texts_at
-from raglift.records.labels import RELEVANT
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
+from raglift.types.labels import RELEVANT
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from raglift.base.validation import Location
     from raglift.matching.numbered import Codes, Texts
+    from raglift.utilities.validation import Location
 
 
 @dataclass(frozen=True, eq=False)

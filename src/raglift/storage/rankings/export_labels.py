@@ -10,7 +10,7 @@ from raglift.analysis.upper_bound import match_tables_of, rule_of, serves
 from raglift.matching.coverage import is_enough
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import Text
-from raglift.records.rankings import Ranking
+from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
-    from raglift.records.documents import Chunk
-    from raglift.records.labels import Query
-    from raglift.records.rankings import Inventory
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+    from raglift.types.rankings import Inventory
 
 
 # Where tools that work only with ids compute different values from raglift, and why.

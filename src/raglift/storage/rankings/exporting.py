@@ -10,10 +10,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import lines_text
-from raglift.base.limits import is_file, is_folder, is_link, is_there, user_path
-from raglift.base.replacing import NOTHING_WRITTEN, is_of_saved_run, move_folder, staging_folder
-from raglift.base.validation import Location, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.storage.rankings.export_labels import UNFOUND, labels_of
 from raglift.storage.rankings.forms import WRITTEN_FORMS, written_form_of
@@ -24,15 +20,19 @@ from raglift.storage.rankings.write import (
     write_labels,
     write_rankings,
 )
+from raglift.utilities.display import lines_text
+from raglift.utilities.limits import is_file, is_folder, is_link, is_there, user_path
+from raglift.utilities.replacing import NOTHING_WRITTEN, is_of_saved_run, move_folder, staging_folder
+from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.labels import LabelSources
     from raglift.storage.rankings.export_labels import Difference, IdLabels
     from raglift.storage.rankings.forms import WrittenForm
+    from raglift.types.labels import LabelSources
 
 
 # The result of an export: the files written, and notes.

@@ -6,8 +6,8 @@ import gzip
 import zlib
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from raglift.base.validation import shown
-from raglift.records.labels import RELEVANT
+from raglift.types.labels import RELEVANT
+from raglift.utilities.validation import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raglift.base.validation import Location
     from raglift.storage.rankings.columns import Row
+    from raglift.utilities.validation import Location
 
 
 T = TypeVar("T")

@@ -7,10 +7,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
-from raglift.base.display import counted
-from raglift.base.limits import is_file, is_folder, user_path
-from raglift.base.strict_files import as_file
-from raglift.base.validation import Location, quoted
 from raglift.datasets.formats.beir import read_judgments
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.formats.rows import read_rows
@@ -28,6 +24,10 @@ from raglift.storage.rankings.columns import (
 )
 from raglift.storage.rankings.files import LONGEST_ROW, Parser, open_unpacked, read_file
 from raglift.storage.rankings.forms import COMPRESSED, QUERY_ID, form_of
+from raglift.utilities.display import counted
+from raglift.utilities.limits import is_file, is_folder, user_path
+from raglift.utilities.strict_files import as_file
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     import os
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raglift.errors import Fault
-    from raglift.records.dataset import Dataset
-    from raglift.records.labels import Passage
     from raglift.storage.rankings.columns import Hits, Labels, Row
     from raglift.storage.rankings.forms import Form
+    from raglift.types.dataset import Dataset
+    from raglift.types.labels import Passage
 
 
 T = TypeVar("T")

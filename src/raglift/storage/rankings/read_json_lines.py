@@ -5,9 +5,6 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.strict_files import lines_of, parse_object
-from raglift.base.validation import Location, check_fields, quoted, shown
-from raglift.records.parsing import read_id
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import (
     LONGEST_OBJECT,
@@ -19,6 +16,9 @@ from raglift.storage.rankings.files import (
     table_of_blocks,
 )
 from raglift.storage.rankings.forms import GRADE, HITS, ID, QUERY_ID, SCORE
+from raglift.types.parsing import read_id
+from raglift.utilities.strict_files import lines_of, parse_object
+from raglift.utilities.validation import Location, check_fields, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

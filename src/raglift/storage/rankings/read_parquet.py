@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import Location, nearest, quoted, shown
-from raglift.records.parsing import read_id
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import Parser, has_enough_faults, read_grade
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
+from raglift.types.parsing import read_id
+from raglift.utilities.validation import Location, nearest, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

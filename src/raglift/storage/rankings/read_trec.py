@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.base.strict_files import lines_of
-from raglift.base.validation import quoted
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import (
     LONGEST_ROW,
@@ -20,6 +18,8 @@ from raglift.storage.rankings.files import (
     table_of_blocks,
 )
 from raglift.storage.rankings.forms import GRADE, ID, QRELS_COLUMNS, QUERY_ID, RANK, RUN_COLUMNS, SCORE
+from raglift.utilities.strict_files import lines_of
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raglift.base.validation import Location
+    from raglift.utilities.validation import Location
 
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import bound_of, within_reach
-from raglift.base.display import one_line
-from raglift.base.limits import user_path
-from raglift.base.validation import quoted
 from raglift.errors import ConfigurationError
 from raglift.matching.numbered import NumberedLabels
 from raglift.metrics.computing import RankingScores, has_differences, mean_title, score_rankings, title
 from raglift.metrics.parsing import parse
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, holm, paired_differences
 from raglift.storage.rankings.read import read_labels, read_run
+from raglift.utilities.display import one_line
+from raglift.utilities.limits import user_path
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     import os
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.records.metric import Metric
     from raglift.storage.rankings.columns import Labels
     from raglift.storage.rankings.read import FileRankings
+    from raglift.types.metric import Metric
 
 
 # The names of trec_eval's measures, for those who know them by these.

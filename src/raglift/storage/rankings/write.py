@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raglift.base.validation import Location, quoted
 from raglift.storage.rankings.forms import COMPRESSED, GRADE, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raglift.errors import Fault
-    from raglift.records.rankings import Run
     from raglift.storage.rankings.forms import WrittenForm
+    from raglift.types.rankings import Run
 
 
 # Scores that reproduce raglift's order in tools that sort by score. trec_eval sorts by score, which it reads in single

@@ -9,8 +9,8 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.errors import ConfigurationError
+from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,15 +7,12 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, PlainValidator, Tag
 
-from raglift.base.settings import OneOf
-from raglift.base.validation import described, several_wrong, unknown_field, wrong
-from raglift.components.bm25 import K1, B, BM25Settings
-from raglift.components.chunkers import UNITS
-from raglift.components.headings import HEADINGS
-from raglift.components.models import EMBEDDED_MODEL
-from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
-from raglift.components.services.addresses import is_http_address, is_mcp_reference
-from raglift.records.dataset import Dataset
+from raglift.retrieval.bm25 import K1, B, BM25Settings
+from raglift.retrieval.chunkers import UNITS
+from raglift.retrieval.headings import HEADINGS
+from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.retrievers import RRF_CONSTANT, RetrieverSpec
+from raglift.retrieval.services.addresses import is_http_address, is_mcp_reference
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
 from raglift.sweep.specification.values import (
     AS_MAPPING,
@@ -51,6 +48,9 @@ from raglift.sweep.specification.values import (
     text,
     text_encoding,
 )
+from raglift.types.dataset import Dataset
+from raglift.utilities.settings import OneOf
+from raglift.utilities.validation import described, several_wrong, unknown_field, wrong
 
 DEFAULT_CHUNKER = "recursive:1000/100"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from raglift.base.validation import Keys, shown
+from raglift.utilities.validation import Keys, shown
 
 _RANGE = {"from", "to", "step"}
 _MOST_VALUES = 1_000

@@ -7,29 +7,29 @@ import json
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
-from raglift.base.settings import Bounds, OneOf
-from raglift.components.bm25 import BM25_VERSION
-from raglift.components.retrievers import RetrieverSpec
-from raglift.components.services.mapping import mapping_digest
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MODES, MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import code_of
+from raglift.retrieval.bm25 import BM25_VERSION
+from raglift.retrieval.retrievers import RetrieverSpec
+from raglift.retrieval.services.mapping import mapping_digest
 from raglift.running.settings import MeasuringSettings
 from raglift.stats.margins import MARGIN
 from raglift.sweep.specification import models
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
+from raglift.utilities.settings import Bounds, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.records.dataset import Dataset
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult
+    from raglift.types.dataset import Dataset
 
 
 _HASH_LENGTH = 16

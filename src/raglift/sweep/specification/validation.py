@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import TypeAdapter, ValidationError, create_model
 
 from raglift.analysis.paired_statistics import is_quality, primary_of
-from raglift.base.settings import hints_of
-from raglift.base.validation import faults_of, nearest, path_text, quoted
-from raglift.components.models import EMBEDDED_MODEL
-from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError, Fault, SweepError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.metrics.parsing import parse
-from raglift.records.dataset import Dataset
+from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER, Exclusion, grid
 from raglift.sweep.specification.models import DEFAULT_CHUNKER
 from raglift.sweep.specification.ranges import expanded
 from raglift.sweep.specification.values import Model, as_list
+from raglift.types.dataset import Dataset
+from raglift.utilities.settings import hints_of
+from raglift.utilities.validation import faults_of, nearest, path_text, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.base.validation import Keys
+    from raglift.utilities.validation import Keys
 
 
 Note: TypeAlias = Callable[["Keys", str, str], None]

@@ -24,16 +24,16 @@ from pydantic import (
 
 from raglift.adapters.adapt import adapt_reranker
 from raglift.adapters.splitters import chunker_by_name
-from raglift.base.limits import is_folder, is_there, user_path
-from raglift.base.settings import Bounds
-from raglift.base.strict_files import check_encoding
-from raglift.base.validation import described, quoted, shown, wrong
-from raglift.components.chunkers import CHUNKERS, Chunker, RecursiveChunker
-from raglift.components.devices import checked_device
-from raglift.components.headings import HEADINGS, ContextualChunker
-from raglift.components.models import EMBEDDED_MODEL, STATIC_MODEL
-from raglift.components.retrievers import RetrieverSpec, parse_retriever
-from raglift.components.services.addresses import (
+from raglift.datasets.corpora.catalogue import find_corpus
+from raglift.datasets.formats.catalogue import named_format
+from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
+from raglift.metrics.parsing import parse, parse_depth
+from raglift.retrieval.chunkers import CHUNKERS, Chunker, RecursiveChunker
+from raglift.retrieval.devices import checked_device
+from raglift.retrieval.headings import HEADINGS, ContextualChunker
+from raglift.retrieval.models import EMBEDDED_MODEL, STATIC_MODEL
+from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
+from raglift.retrieval.services.addresses import (
     checked_address,
     is_http_address,
     is_mcp_reference,
@@ -41,14 +41,14 @@ from raglift.components.services.addresses import (
     perhaps_address,
     shown_address,
 )
-from raglift.components.services.mapping import load_mapping
-from raglift.datasets.corpora.catalogue import find_corpus
-from raglift.datasets.formats.catalogue import named_format
-from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
-from raglift.metrics.parsing import parse, parse_depth
-from raglift.records.metric import Tokens
+from raglift.retrieval.services.mapping import load_mapping
 from raglift.sweep.race import Effort
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
+from raglift.types.metric import Tokens
+from raglift.utilities.limits import is_folder, is_there, user_path
+from raglift.utilities.settings import Bounds
+from raglift.utilities.strict_files import check_encoding
+from raglift.utilities.validation import described, quoted, shown, wrong
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema, PydanticCustomError

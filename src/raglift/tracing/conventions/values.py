@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.base import finite
 from raglift.adapters.results import LIST_KEYS, chunk_of_mapping
 from raglift.errors import ConfigurationError
-from raglift.records.documents import Chunk
 from raglift.tracing.attributes import MOST_ITEMS, parsed, without_secrets
+from raglift.types.documents import Chunk
 
 if TYPE_CHECKING:
     from raglift.tracing.spans import ScoredChunks

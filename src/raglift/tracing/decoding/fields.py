@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import shorten
-from raglift.base.validation import shown
 from raglift.tracing.attributes import LONGEST_VALUE, is_read
+from raglift.utilities.display import shorten
+from raglift.utilities.validation import shown
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from raglift.base.validation import Location
     from raglift.tracing.spans import Options
+    from raglift.utilities.validation import Location
 
 
 _LONGEST_ID, _LONGEST_NAME, _LONGEST_ERROR = 200, 300, 1_000

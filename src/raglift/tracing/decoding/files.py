@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.limits import allowed, is_folder, most_bytes, user_path
-from raglift.base.strict_files import decode_text, lines_of, parse_list_or_object, parse_object
-from raglift.base.validation import Location, shown
 from raglift.errors import DatasetError, Fault
 from raglift.tracing.decoding import otlp, rows
+from raglift.utilities.limits import allowed, is_folder, most_bytes, user_path
+from raglift.utilities.strict_files import decode_text, lines_of, parse_list_or_object, parse_object
+from raglift.utilities.validation import Location, shown
 
 if TYPE_CHECKING:
     import os

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import shown
 from raglift.tracing.decoding.fields import Damaged, SpanReader, error_text, pairs_of
 from raglift.tracing.spans import RawSpan
+from raglift.utilities.validation import shown
 
 if TYPE_CHECKING:
-    from raglift.base.validation import Location
     from raglift.tracing.spans import Options
+    from raglift.utilities.validation import Location
 
 
 _RESOURCES = ("resourceSpans", "resource_spans", "batches")

@@ -14,8 +14,8 @@ from raglift.tracing.spans import RawSpan
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.base.validation import Location
     from raglift.tracing.spans import Options
+    from raglift.utilities.validation import Location
 
 
 _KINDS = {

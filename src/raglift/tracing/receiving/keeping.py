@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import encodable
-from raglift.base.limits import most_bytes
-from raglift.base.secrets import KnownSecrets, secrets_of_environment
 from raglift.errors import DatasetError, Fault
 from raglift.tracing.attributes import numbered, parsed, without_secrets
+from raglift.utilities.display import encodable
+from raglift.utilities.limits import most_bytes
+from raglift.utilities.secrets import KnownSecrets, secrets_of_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

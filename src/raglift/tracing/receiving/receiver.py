@@ -9,12 +9,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import printable
-from raglift.base.limits import user_path
 from raglift.errors import ConfigurationError, Fault, MissingDependency
 from raglift.tracing.receiving.keeping import KeptSpans
 from raglift.tracing.receiving.requests import JSON, MOST_BYTES, PROTOBUF, Refused, answer_of, spans_of_request
 from raglift.tracing.spans import Options
+from raglift.utilities.display import printable
+from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
     import os

@@ -8,10 +8,10 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.strict_files import decode_text, parse_text
-from raglift.base.validation import Location
 from raglift.errors import Fault, MissingDependency
 from raglift.tracing.decoding import otlp
+from raglift.utilities.strict_files import decode_text, parse_text
+from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
     from raglift.tracing.spans import Options, RawSpan

@@ -18,12 +18,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.components.bm25 import BM25Retriever
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.bm25 import BM25Retriever
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

@@ -11,14 +11,14 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
-from raglift.records.labels import Fact, Passage, Query
 from raglift.results.evaluation import Evaluation
 from raglift.storage.rankings.exporting import export
 from raglift.storage.rankings.read import read_qrels, read_run
 from raglift.storage.rankings.scoring import score_files
 from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 
 FORMS = {"trec": ("run.trec", "qrels.txt"), "parquet": ("run.parquet", "qrels.parquet")}
 

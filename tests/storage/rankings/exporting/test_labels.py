@@ -10,13 +10,13 @@ import pytest
 import raglift as rl
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk, Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.rankings import Inventory
 from raglift.results.evaluation import Evaluation
 from raglift.storage.rankings.export_labels import IdLabels, labels_of
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Inventory
 
 LAMP = "The lamp was lit at dusk by the keeper."
 FOG = "The fog came in from the open sea at night."

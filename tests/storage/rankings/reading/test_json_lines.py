@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.validation import Location
 from raglift.errors import DatasetError
 from raglift.matching.numbered import texts_at
 from raglift.storage.rankings import read_json_lines
 from raglift.storage.rankings.columns import hits_of_rows, hits_of_table
 from raglift.storage.rankings.read import read_qrels, read_run
+from raglift.utilities.validation import Location
 
 
 @pytest.fixture

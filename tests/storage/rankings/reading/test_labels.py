@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import DatasetError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
 from raglift.storage.rankings.read import ids_of, read_qrels
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.labels import Fact, Passage, Query
 
 
 def test_a_beir_file_of_qrels(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from raglift.base.display import UNPRINTABLE
 from raglift.errors import DatasetError
 from raglift.storage.rankings.read import read_qrels, read_run
+from raglift.utilities.display import UNPRINTABLE
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.validation import Location
 from raglift.errors import DatasetError
 from raglift.storage.rankings import read_trec
 from raglift.storage.rankings.columns import hits_of_rows, hits_of_table
 from raglift.storage.rankings.files import blocks_of
 from raglift.storage.rankings.read import read_qrels, read_run
+from raglift.utilities.validation import Location
 
 
 @pytest.fixture

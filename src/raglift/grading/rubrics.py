@@ -1,0 +1,140 @@
+"""Rubrics: the meaning of relevance grades, built in or from a user's file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+
+from raglift.errors import ConfigurationError
+from raglift.grading.prompts import Prompt, load_prompt, read_prompt_part
+from raglift.utilities.display import shorten
+from raglift.utilities.limits import user_path
+from raglift.utilities.validation import described, wrong
+
+_LONGEST = 20_000
+"""Characters of a rubric: it is sent with every pair."""
+_MOST_BYTES = 4 * _LONGEST
+
+
+LONGEST_REASON = 2_000
+"""Characters of a judge's reason; of a longer one the end is left out."""
+Reason = Annotated[str, AfterValidator(lambda reason: shorten(reason, LONGEST_REASON))]
+
+
+def _no_flag(scale: int) -> BeforeValidator:
+    """Return what refuses true and false, which are equal to 1 and 0 and are no grades."""
+
+    def check(grade: object) -> object:
+        if isinstance(grade, bool):
+            raise wrong(described(grade), f"an integer from 0 to {scale}")
+        return grade
+
+    return BeforeValidator(check)
+
+
+class Judgement(BaseModel):
+    """What a model says of a pair: the reason comes first, so that the grade can follow from it."""
+
+    reason: Reason = Field(description="Why, in one or two short sentences.")
+    grade: int
+
+
+class GradeTo3(Judgement):
+    """How well a passage answers a question."""
+
+    grade: Annotated[Literal[0, 1, 2, 3], _no_flag(3)] = Field(description="The grade by the rubric, from 0 to 3.")
+
+
+class GradeTo5(Judgement):
+    """How well a passage answers a question."""
+
+    grade: Annotated[Literal[0, 1, 2, 3, 4, 5], _no_flag(5)] = Field(
+        description="The grade by the rubric, from 0 to 5."
+    )
+
+
+SCALES: dict[int, type[Judgement]] = {3: GradeTo3, 5: GradeTo5}
+"""The highest grades there are, with the form of an answer: a grade out of range is not an answer."""
+
+ANSWERS_FROM = {3: 2, 5: 3}
+"""The lowest grade of each scale that says, by raglift's rubric, that the passage answers: at least in part."""
+
+
+def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
+    """Return the prompt that asks for a grade; its version follows from the rubric too.
+
+    Args:
+        scale: the highest grade, 3 or 5.
+        rubric: what each grade means, in words, or a file of them; by default raglift's own.
+
+    Raises:
+        ConfigurationError: another scale, or a rubric that cannot be read, or holds no words.
+    """
+    if scale not in SCALES:
+        raise ConfigurationError(f"scale: found {scale!r}; expected {' or '.join(map(str, SCALES))}, the highest grade")
+    if isinstance(rubric, Path):
+        rubric = read_rubric(rubric)
+    words = read_prompt_part(f"rubric_{scale}") if rubric is None else _checked(rubric, "rubric")
+    return load_prompt("relevance").with_settings(rubric=words.strip())
+
+
+def silent_grades(rubric: str | Path | None, scale: int) -> tuple[str, ...]:
+    """Return that a rubric of the user's leaves grades out, where it does: a model may give them all the same."""
+    if rubric is None:
+        return ()
+    words = read_rubric(rubric) if isinstance(rubric, Path) else rubric
+    silent = [str(grade) for grade in range(scale + 1) if not re.search(rf"(?<!\d){grade}(?!\d)", words)]
+    if not silent:
+        return ()
+    return (f"the rubric does not speak of grade {', '.join(silent)}, which a model may give all the same",)
+
+
+def check_relevant_from(grade: int, scale: int) -> None:
+    """Raise where a grade cannot be the lowest that counts as relevant.
+
+    Raises:
+        ConfigurationError: it is not a grade of the scale, or 0.
+    """
+    if grade not in range(1, scale + 1):
+        expected = f"an integer from 1 to {scale}, the highest grade"
+        raise ConfigurationError(f"relevant_from: found {grade!r}; expected {expected}")
+
+
+def read_rubric(path: Path) -> str:
+    """Return the words of a rubric's file.
+
+    Raises:
+        ConfigurationError: it cannot be read, is not text, is empty or too long.
+    """
+    try:
+        # Of a huge file, or one without end, no more is read than tells that it is too long
+        with user_path(path).open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise _too_long(str(path))
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror or error}; expected a rubric") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: found bytes that are no UTF-8; expected a rubric in plain text") from error
+    return _checked(text, str(path))
+
+
+def _checked(text: str, where: str) -> str:
+    if not text.strip():
+        raise ConfigurationError(f"{where}: found no words; expected what each grade means")
+    if "\x00" in text:
+        raise ConfigurationError(f"{where}: found a NUL character; expected a rubric in plain text")
+    if len(text) > _LONGEST:
+        raise _too_long(where)
+    return text
+
+
+def _too_long(where: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{where}: found more than {_LONGEST:,} characters; expected a rubric of at most so many: all of it is sent "
+        "with every pair"
+    )

@@ -1,0 +1,354 @@
+"""Late interaction (ColBERT's MaxSim) over the token embeddings of an ordinary embedding model.
+
+The query and the text are encoded apart, each query token finds its most similar text token, and the similarities are
+added up (Khattab and Zaharia, SIGIR 2020). On the embedded MiniLM, without any training for it, this is a real reranker
+that needs no second model.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.errors import MissingDependency
+from raglift.retrieval.batches import (
+    BATCH_SIZE,
+    HERE,
+    SHAPES,
+    Workers,
+    batches_by_shape,
+    can_be_padded,
+    can_count_tokens,
+    checked_batch_size,
+    compute_by_shape,
+    in_parts,
+    token_counts,
+    token_limit,
+)
+from raglift.retrieval.devices import (
+    AUTO,
+    Dtype,
+    computed_on,
+    here,
+    require_device,
+    resolve_device,
+    resolve_dtype,
+)
+from raglift.retrieval.models import (
+    EMBEDDED_MODEL,
+    has_known_revision,
+    identity_of,
+    load_sentence_transformer,
+    one_thread,
+)
+from raglift.retrieval.rerankers import PairReranker, Truncated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.retrieval.rerankers import Pair
+    from raglift.utilities.cache import Cache
+
+
+class LateInteractionReranker(PairReranker):
+    """Scores a pair by Σ over query tokens of the greatest cosine similarity to any token of the text.
+
+    Special tokens count, as in ColBERT. A score lies in [−n, n] for a query of n tokens, so scores of different
+    queries do not compare. On a CPU a score depends on its pair alone: see `raglift.retrieval.batches` and
+    `maxsim`; on an accelerator its last bits depend on its batch as well.
+
+    A text that is longer than the model reads is encoded in windows that overlap, and all their tokens count: also
+    those of the special tokens of each window, and both embeddings of a token that two windows share. A query that
+    is longer counts by its beginning only.
+
+    Args:
+        model: `minilm` (the embedded model), a folder, or a hub id of an embedding model.
+        dtype: what to compute in; `auto` is bfloat16 for `minilm` where the device has it, and the model's own number
+            type for another.
+        device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+        batch_size: the most texts of a batch.
+        cache: where scores are looked up and kept; by default the user's.
+        progress: whether to show progress; None decides by the terminal.
+    """
+
+    def __init__(
+        self,
+        model: str = EMBEDDED_MODEL,
+        *,
+        dtype: Dtype = "auto",
+        device: str = AUTO,
+        batch_size: int = BATCH_SIZE,
+        cache: Cache | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(cache=cache, progress=progress)
+        self.model = model
+        self.device = resolve_device(device)
+        self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
+        self.batch_size = checked_batch_size(batch_size)
+        self._query_tokens: dict[str, Any] = {}
+
+    @cached_property
+    def identity(self) -> str:
+        """The model's name and revision, the number type, how texts are padded and read, an accelerator's kind.
+
+        Of when first asked for.
+        """
+        load = partial(load_sentence_transformer, self.model, self.dtype, here(self.device))
+        named = identity_of(self.model, self.dtype, load)
+        computed = computed_on(self.device, self.batch_size)
+        return f"late-interaction:{named}:{SHAPES}:windows{OVERLAP}:{MAXSIM}{computed}"
+
+    @property
+    def has_known_identity(self) -> bool:
+        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
+        return has_known_revision(self.model)
+
+    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
+        """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first."""
+        by_text: dict[str, list[Pair]] = {}
+        for pair in pairs:
+            by_text.setdefault(pair[1], []).append(pair)
+        counts = self._counts([*by_text])
+        batches = batches_by_shape([*counts], [*counts.values()], self._text_limit, self.batch_size)
+        return [[pair for text in batch for pair in by_text[text]] for batch in batches]
+
+    def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
+        """Score distinct pairs; the queries' token embeddings are kept only as long as that takes."""
+        try:
+            return super().scores(pairs, workers=workers)
+        finally:
+            self._query_tokens.clear()
+
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        """Return the MaxSim of each pair.
+
+        Raises:
+            ConfigurationError: the device is not there.
+        """
+        require_device(self.device, self.dtype)
+        counts = self._counts([text for _, text in batch])
+        new = [query for query, _ in batch if query not in self._query_tokens]
+        self._query_tokens |= self._encoded(self._encoder.encode_query, self._counts(new), self._query_limit)
+        queries: dict[str, list[str]] = {}
+        for query, text in dict.fromkeys(batch):
+            queries.setdefault(text, []).append(query)
+        windows = [(text, window, tokens) for text in queries for window, tokens in self._windows(text, counts[text])]
+        # The greatest similarity of each query token so far: however long a text is, few windows are held at a time
+        greatest: dict[Pair, NDArray[np.float32]] = {}
+        for group in in_parts(windows, self.batch_size):
+            distinct = {window: tokens for _, window, tokens in group}
+            encoded = self._encoded(self._encoder.encode_document, distinct, self._text_limit)
+            wanted = [(query, text, window) for text, window, _ in group for query in queries[text]]
+            asked = [(self._query_tokens[query], encoded[window]) for query, _, window in wanted]
+            for (query, text, _), found in zip(wanted, maxsim(asked), strict=True):
+                before = greatest.get((query, text))
+                greatest[query, text] = found if before is None else np.maximum(before, found)
+        return [float(greatest[pair].sum(dtype=np.float64)) for pair in batch]
+
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
+        """Return what the model reads in part of each pair: long queries, and texts where they have no windows."""
+        if not can_count_tokens(self._encoder):
+            return None
+        limit = self._query_limit
+        long_queries = {
+            query for query, tokens in self._counts([query for query, _ in pairs]).items() if limit and tokens > limit
+        }
+        long_texts: set[str] = set()
+        if not can_be_windowed(self._encoder):
+            counts = self._counts([text for _, text in pairs])
+            long_texts = {text for text, tokens in counts.items() if self._is_long(tokens)}
+        return [
+            Truncated(Truncated.TEXT * (text in long_texts) | Truncated.QUERY * (query in long_queries))
+            for query, text in pairs
+        ]
+
+    def _windows(self, text: str, tokens: int) -> Iterable[tuple[str, int]]:
+        """Return the windows that a text is read in, with their tokens; the text itself where it is read at once."""
+        if not self._is_long(tokens) or not can_be_windowed(self._encoder):
+            return [(text, tokens)]
+        return windows_of(self._encoder, text, self._text_limit or tokens).items()
+
+    def _is_long(self, tokens: int) -> bool:
+        return self._text_limit is not None and tokens > self._text_limit
+
+    @property
+    def _text_limit(self) -> int | None:
+        return token_limit(self._encoder, "document")
+
+    @property
+    def _query_limit(self) -> int | None:
+        return token_limit(self._encoder, "query")
+
+    def _counts(self, texts: Sequence[str]) -> dict[str, int]:
+        distinct = list(dict.fromkeys(texts))
+        if not can_count_tokens(self._encoder):
+            return dict.fromkeys(distinct, 0)  # each goes through the model alone, so lengths do not matter
+        return dict(zip(distinct, token_counts(self._encoder, distinct), strict=True))
+
+    def _encoded(
+        self, encode: Callable[..., Any], counts: Mapping[str, int], limit: int | None
+    ) -> dict[str, TokenMatrix]:
+        """Return each text's token embeddings, where they were computed."""
+
+        def compute(batch: list[str], settings: dict[str, Any]) -> Sequence[TokenMatrix]:
+            with one_thread() if len(batch) == 1 else nullcontext():
+                encoded = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
+            return [TokenMatrix.of(rows) for rows in encoded]
+
+        texts = list(counts)
+        if not can_be_padded(self._encoder):
+            return {text: compute([text], {})[0] for text in texts}
+        made = compute_by_shape(compute, texts, list(counts.values()), limit=limit, size=self.batch_size)
+        return dict(zip(texts, made, strict=True))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as a name and settings."""
+        state = super().__getstate__() | {"_query_tokens": {}}
+        return {name: value for name, value in state.items() if name != "_encoder"}
+
+    @cached_property
+    def _encoder(self) -> Any:
+        """The model's own transformer, a mask, and normalization of its token embeddings.
+
+        `MultiVectorEncoder(path)` would add a projection with random weights to a model that has none.
+        """
+        try:
+            from sentence_transformers import MultiVectorEncoder
+            from sentence_transformers.base.modules import Normalize
+            from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+        except ImportError as error:
+            raise MissingDependency(error.name or "sentence_transformers", "local", "late interaction") from None
+        transformer = load_sentence_transformer(self.model, self.dtype, here(self.device))[0]
+        return MultiVectorEncoder(modules=[transformer, MultiVectorMask(), Normalize("token_embeddings")])
+
+
+# Windows of a long text: pieces that the model reads whole. Each is encoded as a text of its own, with the model's
+# special tokens around it, and shares its first tokens with the piece before, so that every token has context on both
+# sides in one of them. Pieces begin and end between words, so that they have the tokens that the whole text has.
+
+
+OVERLAP = 64
+"""How many tokens neighbouring windows share; a third of a window where that is less."""
+
+
+def can_be_windowed(model: Any) -> bool:
+    """Whether the places of a sentence-transformers model's tokens in a text are known."""
+    return can_count_tokens(model) and bool(getattr(model.tokenizer, "is_fast", False))
+
+
+def windows_of(model: Any, text: str, limit: int) -> dict[str, int]:
+    """Return the windows of a text that is longer than a model reads, in order, with the number of tokens of each.
+
+    Appending to a text changes none of its windows but the last, as long as the tokens before stay the same.
+
+    Args:
+        model: a sentence-transformers model that can be windowed.
+        text: more tokens than the limit.
+        limit: how many tokens the model reads, its marks included.
+    """
+    windows: dict[str, int] = {}
+    _add_windows(windows, model, text, limit, max(limit - token_counts(model, [""])[0], 1))
+    return windows
+
+
+def _add_windows(windows: dict[str, int], model: Any, text: str, limit: int, budget: int) -> None:
+    pieces = _pieces(model, text, budget)
+    for piece, tokens in zip(pieces, token_counts(model, pieces), strict=True):
+        if tokens > limit and budget > 1:  # some tokenizers make more tokens of a word's middle than of the word
+            _add_windows(windows, model, piece, limit, budget // 2)
+        else:
+            windows.setdefault(piece, tokens)
+
+
+def _pieces(model: Any, text: str, budget: int) -> list[str]:
+    """Return pieces of at most `budget` tokens that cover the text, and share a few with their neighbours."""
+    encoded = model.tokenizer(
+        text, truncation=False, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+    )
+    places, words = encoded["offset_mapping"], encoded.word_ids(0)
+    overlap, slack = min(OVERLAP, budget // 3), budget // 8
+    begin, pieces = 0, []
+    while begin + budget < len(places):
+        end = _between_words(words, begin + budget, slack)
+        pieces.append(text[places[begin][0] if begin else 0 : places[end - 1][1]])
+        begin = max(_between_words(words, end - overlap, slack), begin + 1)
+    return [*pieces, text[places[begin][0] if begin else 0 :]]
+
+
+def _between_words(words: Sequence[int | None], place: int, slack: int) -> int:
+    """Return the last place at or before this one where a word begins; this one where the word is too long for that."""
+    for found in range(place, max(place - slack, 0), -1):
+        if words[found] != words[found - 1]:
+            return found
+    return place
+
+
+# MaxSim: for each token of a query, its greatest cosine similarity to any token of a text. On a CPU, all queries on a
+# text are one product of two matrices. The rows of both are filled up to multiples of 16, at which the kernels have no
+# remainders, and are multiplied on one thread: then the similarities of a pair do not depend on which other queries are
+# asked of the text (held by tests). On an accelerator, last bits depend on what is computed together.
+
+
+MAXSIM = "maxsim2"
+"""Part of the identity of scores; another whenever the same token embeddings give other scores."""
+_STEP = 16
+
+
+@dataclass(frozen=True, eq=False)
+class TokenMatrix:
+    """The token embeddings of one text, on the device that computed them."""
+
+    rows: Any
+    """A tensor of float32, shape (tokens filled up to a multiple of 16, dimensions). Rows that fill up repeat the first
+    one, so that they never have a similarity greater than all tokens'."""
+    tokens: int
+    """How many rows are tokens."""
+
+    @classmethod
+    def of(cls, embeddings: Any) -> TokenMatrix:
+        """Return token embeddings with rows of unit length; in bfloat16 they were only nearly so.
+
+        Args:
+            embeddings: a tensor of shape (tokens, dimensions), one token or more.
+        """
+        import torch
+
+        tokens = len(embeddings)
+        filling = embeddings[:1].expand(-tokens % _STEP, -1)
+        # In memory of its own, so aligned: a product's last bits change with that, too
+        filled = torch.cat([embeddings, filling]).float()
+        return cls(torch.nn.functional.normalize(filled, dim=-1), tokens)
+
+
+def maxsim(pairs: Sequence[tuple[TokenMatrix, TokenMatrix]]) -> Iterator[NDArray[np.float32]]:
+    """Yield, for each pair of a query and a text, the greatest cosine similarity of each token of the query.
+
+    Args:
+        pairs: matrices on one device; those of one text best stand together.
+    """
+    import torch
+
+    begin = 0
+    while begin < len(pairs):
+        text = pairs[begin][1]
+        end = next((place for place in range(begin, len(pairs)) if pairs[place][1] is not text), len(pairs))
+        queries = [query for query, _ in pairs[begin:end]]
+        with one_thread(), torch.inference_mode():
+            rows = torch.cat([query.rows for query in queries])
+            greatest = (rows @ text.rows.T).amax(dim=1).cpu().numpy()
+        yield from _split(greatest, queries)
+        begin = end
+
+
+def _split(greatest: NDArray[np.float32], queries: Sequence[TokenMatrix]) -> Iterator[NDArray[np.float32]]:
+    begin = 0
+    for query in queries:
+        yield greatest[begin : begin + query.tokens]
+        begin += len(query.rows)

@@ -1,0 +1,57 @@
+"""The HTTP client of the MCP SDK: what became of the requests of a call, and no session that ends with one of them."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from raglift.retrieval.services.addresses import proxy_of
+from raglift.retrieval.services.http_retriever import trusted_certificates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST_CONNECT = 10.0
+
+failed_requests: ContextVar[list[httpx2.Response | httpx2.HTTPError] | None] = ContextVar(
+    "raglift failed requests of MCP", default=None
+)
+"""Takes the requests that had no answer, or one that is no success: the SDK says that there was one, and not which."""
+
+
+class _Transport(httpx2.AsyncHTTPTransport):
+    """Answers for a server that does not: the SDK would end the whole session, and every other call with it."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        failed = failed_requests.get()
+        failed = [] if failed is None else failed
+        try:
+            response = await super().handle_async_request(request)
+            response.request = request
+            if "text/event-stream" not in response.headers.get("content-type", ""):
+                await response.aread()
+        except httpx2.HTTPError as error:
+            failed.append(error)
+            return httpx2.Response(HTTPStatus.SERVICE_UNAVAILABLE, request=request)
+        if response.is_error:
+            failed.append(response)
+        return response
+
+
+def client_of(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
+    """Return a client for a server.
+
+    Args:
+        url: of the server.
+        headers: sent with every request.
+    """
+    return httpx2.AsyncClient(
+        headers={"user-agent": "raglift", **headers},
+        # How long a call may take is its own business; a stream of notifications may be silent for ever
+        timeout=httpx2.Timeout(None, connect=_LONGEST_CONNECT),
+        transport=_Transport(verify=trusted_certificates(), proxy=proxy_of(url)),
+        trust_env=False,
+    )

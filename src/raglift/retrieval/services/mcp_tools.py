@@ -1,0 +1,178 @@
+"""The tool of an MCP server that is asked, and what it is called with: as a mapping says, or by its schema."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import ServiceUnusable
+from raglift.retrieval.services.mapping import QUERY, K, filled, has_placeholder
+from raglift.utilities.display import printable, shorten
+from raglift.utilities.validation import nearest, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from raglift.types.filters import Filter
+
+
+_QUERIES = (
+    *("query", "q", "question", "searchquery", "search", "searchterm", "text", "input", "prompt", "keywords"),
+    *("terms", "term", "pattern"),
+)
+"""The usual names of the argument that is the query, the likeliest first; without `_` and `-`."""
+_COUNTS = (
+    *("k", "topk", "limit", "n", "nresults", "numresults", "maxresults", "maxhits", "count", "size", "pagesize"),
+    *("perpage", "rows", "top", "first"),
+)
+"""The usual names of the argument that says how many hits are wanted."""
+_MOST_LISTED = 40
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """The tool of a server that is asked, and what it is called with."""
+
+    name: str
+    """Of the tool."""
+    template: Mapping[str, Any]
+    """Its arguments, with `{query}`, `{k}` and `{filter}` in their places."""
+    most: int | None = None
+    """The largest k that its schema allows; None for any."""
+
+    @property
+    def sends_k(self) -> bool:
+        """Whether the tool is told how many hits are wanted."""
+        return has_placeholder(self.template, K)
+
+    def arguments(self, query: str, k: int, metadata_filter: Filter | None = None) -> dict[str, Any]:
+        """Return what the tool is called with."""
+        most = k if self.most is None else min(k, self.most)
+        arguments: dict[str, Any] = filled(self.template, query, most, metadata_filter)
+        return arguments
+
+
+def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str, Any] | None, server: str) -> ToolCall:
+    """Return how a server is asked.
+
+    Args:
+        tools: of the server, as the SDK has them.
+        name: of the one that is meant; None if the server has one only.
+        arguments: what it is called with; None for what its schema suggests.
+        server: what it is called in an error.
+
+    Raises:
+        ServiceUnusable: no such tool, several that could be meant, or arguments that its schema does not have.
+    """
+    if name is None:
+        if len(tools) != 1:
+            raise ServiceUnusable(
+                f"{server}: found {len(tools)} tools; expected the name of one behind #, {_listed(tools)}"
+            )
+        name = tools[0].name
+    tool = next((each for each in tools if each.name == name), None)
+    if tool is None:
+        names = [_shown(each.name) for each in tools]
+        expected = nearest(name, names) if 0 < len(names) <= _MOST_LISTED else _listed(tools)
+        raise ServiceUnusable(f"{server}: found no tool {quoted(name)}; expected {expected}")
+    schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
+    if arguments is None:
+        arguments = _suggested(tool.name, schema)
+    else:
+        _check(tool.name, schema, arguments)
+    count = next((name for name, value in arguments.items() if value == K), None)
+    return ToolCall(tool.name, arguments, None if count is None else _maximum(_properties(schema).get(count)))
+
+
+def _listed(tools: Sequence[Any]) -> str:
+    if not tools:
+        return "a server that has tools: this one lists none"
+    names = ", ".join(_shown(tool.name) for tool in tools[:_MOST_LISTED])
+    return f"one of {names}" + (f" and {len(tools) - _MOST_LISTED:,} more" if len(tools) > _MOST_LISTED else "")
+
+
+def _shown(name: str) -> str:
+    return shorten(printable(name), _LONGEST_NAME)
+
+
+# The arguments of a tool, from its schema.
+
+
+def _properties(schema: Any) -> dict[str, Any]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _required(schema: Any) -> list[str]:
+    required = schema.get("required") if isinstance(schema, dict) else None
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+
+
+def _alternatives(argument: Any) -> list[dict[str, Any]]:
+    """Return the schema of an argument, and those that it allows instead, as for a number or null."""
+    if not isinstance(argument, dict):
+        return []
+    others = [*(argument.get("anyOf") or ()), *(argument.get("oneOf") or ())]
+    return [argument, *(inner for each in others for inner in _alternatives(each))]
+
+
+def _types(argument: Any) -> set[str]:
+    types = [each.get("type") for each in _alternatives(argument)]
+    return {name for each in types for name in (each if isinstance(each, list) else [each]) if isinstance(name, str)}
+
+
+def _maximum(argument: Any) -> int | None:
+    """Return the largest number that the schema of an argument allows; None if it does not say."""
+    numbers = [each.get("maximum") for each in _alternatives(argument)]
+    limits = [each for each in numbers if isinstance(each, (int, float)) and not isinstance(each, bool) and each >= 1]
+    return int(min(limits)) if limits else None
+
+
+def _argument(schema: Any, usual_names: Sequence[str], types: set[str]) -> str | None:
+    """Return the argument under the first usual name; one without a type may be of any."""
+    by_name = {re.sub(r"[_-]", "", name).lower(): name for name in _properties(schema)}
+    for usual in usual_names:
+        name = by_name.get(usual)
+        if name is not None and (not (own := _types(_properties(schema)[name])) or own & types):
+            return name
+    return None
+
+
+def _query_argument(schema: Any) -> str | None:
+    texts = [name for name in _required(schema) if "string" in _types(_properties(schema).get(name))]
+    return _argument(schema, _QUERIES, {"string"}) or (texts[0] if len(texts) == 1 else None)
+
+
+def _suggested(tool: str, schema: dict[str, Any]) -> dict[str, str]:
+    query, count = _query_argument(schema), _argument(schema, _COUNTS, {"integer", "number"})
+    template = {name: value for name, value in ((query, QUERY), (count, K)) if name is not None}
+    missing = [name for name in _required(schema) if name not in template]
+    if query is None or missing:
+        found = "no argument that is the query" if query is None else f"the required {', '.join(map(quoted, missing))}"
+        names = list(dict.fromkeys([*_required(schema), *template])) or list(_properties(schema))
+        values = [f'"{template[name]}"' if name in template else "…" for name in names]
+        example = ", ".join(f"{_shown(name)}: {value}" for name, value in zip(names, values, strict=True))
+        raise ServiceUnusable(
+            f"the tool {quoted(tool)}: found {found}; expected what it is called with, in the mapping: "
+            f"arguments: {{{shorten(example, 300)}}}"
+        )
+    return template
+
+
+def _check(tool: str, schema: dict[str, Any], arguments: Mapping[str, Any]) -> None:
+    """Raise for arguments that the schema of a tool does not have, and for those that it misses."""
+    known = _properties(schema)
+    unknown = [name for name in arguments if name not in known] if known else []
+    missing = [name for name in _required(schema) if name not in arguments]
+    if unknown and not schema.get("additionalProperties"):
+        raise ServiceUnusable(
+            f"the tool {quoted(tool)}: found the argument {quoted(unknown[0])} in the mapping; expected "
+            f"{nearest(unknown[0], [_shown(name) for name in known])}"
+        )
+    if missing:
+        raise ServiceUnusable(
+            f"the tool {quoted(tool)}: found arguments in the mapping without {', '.join(map(quoted, missing))}; "
+            "expected all that the tool requires"
+        )

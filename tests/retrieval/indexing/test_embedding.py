@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import pickle
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from raglift.errors import ModelOutputError
+from raglift.retrieval.batches import batches_by_length
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed, missing_texts
+from raglift.retrieval.models import embedded_model_path
+from raglift.utilities.cache import Cache
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class LetterEmbedder:
+    """Counts letters; remembers each batch it was given."""
+
+    identity = "letters"
+
+    def __init__(self, fail_after: int | None = None, error: type[BaseException] = RuntimeError) -> None:
+        self.batches: list[list[str]] = []
+        self.error = error
+        self.fail_after = fail_after
+
+    def plan(self, texts: Sequence[str]) -> list[list[str]]:
+        return batches_by_length(texts, [len(text) for text in texts])
+
+    def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+        if self.fail_after is not None and len(self.batches) == self.fail_after:
+            raise self.error
+        self.batches.append(list(texts))
+        return np.array([[text.count(letter) + 0.5 for letter in "abc"] for text in texts], dtype=np.float32)
+
+    def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
+        return [len(text) > 90 for text in texts]
+
+
+TEXTS = ["abc" * (number % 40) + "c" * (number // 40) for number in range(100)]
+
+
+def test_each_distinct_text_goes_through_the_model_once() -> None:
+    embedder = LetterEmbedder()
+    embedding = embed(embedder, [*TEXTS, *TEXTS], "document", Cache(None))
+    seen = [text for batch in embedder.batches for text in batch]
+    assert sorted(seen) == sorted(set(TEXTS))
+    assert embedding.computed == len(set(TEXTS))
+    assert np.array_equal(embedding.vectors[:100], embedding.vectors[100:])
+
+
+def test_vectors_have_length_one_and_are_in_the_order_of_the_texts() -> None:
+    vectors = embed(LetterEmbedder(), ["a", "bb", "a"], "document", Cache(None)).vectors
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1])
+    assert vectors[1].argmax() == 1
+    assert np.array_equal(vectors[0], vectors[2])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])
+def test_a_vector_that_is_no_numbers_is_refused_and_not_kept(value: float) -> None:
+    class Damaged(LetterEmbedder):
+        def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+            vectors = super().embed(texts, kind)
+            vectors[0, 1] = value
+            return vectors
+
+    cache = Cache(None)
+    with pytest.raises(ModelOutputError, match=r"found 1 vectors of .* that are not numbers"):
+        embed(Damaged(), ["aa", "b"], "document", cache)
+    assert missing_texts(Damaged(), ["aa", "b"], "document", cache) != []
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 3), (2, 3, 1)])
+def test_an_array_without_a_row_for_each_text_is_refused(shape: tuple[int, ...]) -> None:
+    class Wrong(LetterEmbedder):
+        def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+            return np.ones(shape)
+
+    with pytest.raises(ModelOutputError, match=rf"found an array of shape {re.escape(str(shape))} for 2 texts"):
+        embed(Wrong(), ["a", "b"], "document", Cache(None))
+
+
+def test_a_second_run_embeds_nothing() -> None:
+    cache = Cache(None)
+    first = embed(LetterEmbedder(), TEXTS, "document", cache)
+    second_embedder = LetterEmbedder()
+    second = embed(second_embedder, TEXTS, "document", cache)
+    assert second_embedder.batches == []
+    assert second.computed == 0
+    assert np.array_equal(first.vectors, second.vectors)
+
+
+def test_queries_and_documents_are_kept_apart() -> None:
+    cache = Cache(None)
+    embed(LetterEmbedder(), TEXTS, "document", cache)
+    assert embed(LetterEmbedder(), TEXTS, "query", cache).computed == len(set(TEXTS))
+
+
+@pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
+def test_a_stopped_run_keeps_its_finished_batches_and_repeats_none(stop: type[BaseException]) -> None:
+    cache = Cache(None)
+    stopped = LetterEmbedder(fail_after=2, error=stop)
+    with pytest.raises(stop):
+        embed(stopped, TEXTS, "document", cache)
+    resumed = LetterEmbedder()
+    embed(resumed, TEXTS, "document", cache)
+    seen = [text for batch in stopped.batches + resumed.batches for text in batch]
+    assert len(stopped.batches) == 2
+    assert sorted(seen) == sorted(set(TEXTS))
+
+
+def test_only_what_is_missing_goes_through_the_model() -> None:
+    cache = Cache(None)
+    few = sorted(set(TEXTS))[::7]
+    embed(LetterEmbedder(), few, "document", cache)
+    rest = sorted(set(TEXTS) - set(few))
+    assert missing_texts(LetterEmbedder(), [*TEXTS, *TEXTS], "document", cache) == rest
+    embedder = LetterEmbedder()
+    assert embed(embedder, TEXTS, "document", cache).computed == len(rest)
+    assert sorted(text for batch in embedder.batches for text in batch) == rest
+    assert missing_texts(LetterEmbedder(), TEXTS, "document", cache) == []
+    assert missing_texts(LetterEmbedder(), TEXTS[:3], "query", cache) == sorted(TEXTS[:3])
+
+
+class Elsewhere:
+    """Computes on what arrives after a journey, in another order."""
+
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result]]:
+        for item in sorted(items, key=str):
+            there, what = pickle.loads(pickle.dumps((function, item)))  # noqa: S301 — our own
+            yield item, there(what)
+
+
+def test_workers_compute_and_only_the_caller_keeps() -> None:
+    cache = Cache(None)
+    embedder = LetterEmbedder()
+    found = embed(embedder, TEXTS, "document", cache, workers=Elsewhere())
+    assert embedder.batches == []  # the journey made copies
+    assert np.array_equal(found.vectors, embed(LetterEmbedder(), TEXTS, "document", Cache(None)).vectors)
+    assert missing_texts(embedder, TEXTS, "document", cache) == []
+
+
+def test_minilm_travels_as_a_name_and_settings_and_computes_the_same_there() -> None:
+    embedder = SentenceTransformerEmbedder(dtype="float32")
+    texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel.", "The keeper's boat. " * 20]
+    here = embed(embedder, texts, "document", Cache(None))
+    assert len(pickle.dumps(embedder)) < 500
+    there = embed(embedder, texts, "document", Cache(None), workers=Elsewhere())
+    assert here.vectors.tobytes() == there.vectors.tobytes()
+
+
+def test_what_a_model_not_yet_downloaded_lacks_is_said_without_downloading_it() -> None:
+    embedder = SentenceTransformerEmbedder("no-such/model")
+    assert missing_texts(embedder, ["b", "a", "b"], "document", Cache(None)) == ["a", "b"]
+
+
+def test_texts_longer_than_the_model_reads_are_counted_once_each() -> None:
+    texts = ["a" * 200, "b" * 200, "a" * 200, "short"]
+    cache = Cache(None)
+    assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
+    assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
+
+
+def test_minilm_says_which_texts_it_truncates() -> None:
+    embedder = SentenceTransformerEmbedder()
+    embedding = embed(embedder, ["the lamp " * 300, "the lamp"], "document", Cache(None))
+    assert embedding.vectors.shape == (2, 384)
+    assert embedding.read_in_part == 1
+
+
+def test_bfloat16_vectors_are_close_to_float32_and_are_not_mistaken_for_them() -> None:
+    texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel."]
+    exact = SentenceTransformerEmbedder(dtype="float32")
+    rounded = SentenceTransformerEmbedder(dtype="bfloat16")
+    cache = Cache(None)
+    first = embed(exact, texts, "document", cache)
+    second = embed(rounded, texts, "document", cache)
+    assert second.computed == 2
+    assert (first.vectors * second.vectors).sum(axis=1) == pytest.approx([1, 1], abs=1e-3)
+
+
+def test_each_query_goes_through_the_model_alone() -> None:
+    embedder = LetterEmbedder()
+    embed(embedder, TEXTS, "query", Cache(None))
+    assert {len(batch) for batch in embedder.batches} == {1}
+
+
+def test_a_model_whose_files_change_is_loaded_again_and_its_vectors_are_not_confused(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "model"
+    shutil.copytree(embedded_model_path(), folder)
+    cache, text = Cache(None), ["The lamp is lit at dusk."]
+    embedder = SentenceTransformerEmbedder(str(folder), dtype="float32")
+    before = embed(embedder, text, "document", cache).vectors
+    torch.manual_seed(0)
+    weights = load_file(folder / "model.safetensors")
+    for name, value in weights.items():
+        if value.is_floating_point() and value.ndim == 2:
+            weights[name] = value + 0.2 * torch.randn_like(value)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    after = embed(embedder, text, "document", cache)
+    assert after.computed == 1
+    assert float((before * after.vectors).sum()) < 0.9
+    again = embed(SentenceTransformerEmbedder(str(folder), dtype="float32"), text, "document", Cache(None))
+    assert np.array_equal(after.vectors, again.vectors)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import pytest
+
+from raglift.retrieval.rerankers import Pair, PairReranker
+from raglift.utilities.cache import Cache
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+PAIRS = [(query, "x" * number) for query in ("first", "second") for number in range(10)]
+
+
+class Lengths(PairReranker):
+    """Scores a pair by its length, four pairs a batch; stops before the batch of that number."""
+
+    identity = "lengths"
+
+    def __init__(self, cache: Cache, stop_at: int | None = None) -> None:
+        super().__init__(cache=cache)
+        self.scored: list[Pair] = []
+        self.stop_at = stop_at
+
+    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
+        return [list(pairs[begin : begin + 4]) for begin in range(0, len(pairs), 4)]
+
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        if self.stop_at is not None and len(self.scored) == 4 * self.stop_at:
+            raise KeyboardInterrupt
+        self.scored.extend(batch)
+        return [float(len(query) + len(text)) for query, text in batch]
+
+
+class Backwards:
+    """Finishes the last batch first."""
+
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result]]:
+        for item in reversed(items):
+            yield item, function(item)
+
+
+def test_an_interrupted_run_keeps_its_finished_batches_and_repeats_none() -> None:
+    cache = Cache(None)
+    stopped, resumed = Lengths(cache, stop_at=2), Lengths(cache)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.scores(PAIRS)
+    assert resumed.missing(PAIRS) == sorted(set(PAIRS) - set(stopped.scored))
+    assert resumed.scores(PAIRS) == Lengths(Cache(None)).scores(PAIRS)
+    assert sorted(stopped.scored + resumed.scored) == sorted(PAIRS)
+
+
+def test_workers_may_finish_in_any_order_and_each_distinct_pair_is_scored_once() -> None:
+    reranker = Lengths(Cache(None))
+    assert reranker.scores(PAIRS * 2, workers=Backwards()) == Lengths(Cache(None)).scores(PAIRS)
+    assert sorted(reranker.scored) == sorted(PAIRS)
+    assert reranker.missing(PAIRS) == []

@@ -1,0 +1,196 @@
+"""What rerankers read in part, and windows in which late interaction reads long texts whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.errors import ModelError
+from raglift.retrieval.cross_encoder import CrossEncoderReranker
+from raglift.retrieval.late_interaction import LateInteractionReranker, windows_of
+from raglift.retrieval.models import load_sentence_transformer
+from raglift.retrieval.rerankers import Truncated
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking, ReadInPart
+from raglift.utilities.cache import Cache
+
+LIMIT = 256
+QUERY = "When is the lamp lit?"
+FILLER = "Herring were sold by the barrel on the quay of the island, and the ferry came twice a week. "
+LONG = FILLER * 24
+END = "The lamp is lit at dusk, never later."
+WORDS = ["herring", "barrel", "quay", "ferry's", "unpronounceableness", "lamp-lighter", "...", "霧笛", "\n\n", "é"]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Any:
+    return LateInteractionReranker(cache=Cache(None))._encoder
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return load_sentence_transformer("minilm", "float32")
+
+
+def tokens_of(model: Any, text: str) -> list[int]:
+    ids: list[int] = model.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    return ids
+
+
+@pytest.mark.slow
+def test_the_score_of_a_long_text_is_maxsim_over_the_tokens_of_all_its_windows() -> None:
+    """Windows and similarities computed apart: tokens cut by transformers itself, and numpy's product."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    from raglift.retrieval.models import embedded_model_path
+
+    path = str(embedded_model_path())
+    tokenizer, bert = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path)
+
+    def rows(text: str) -> Any:
+        with torch.inference_mode():
+            states = bert(**tokenizer(text, return_tensors="pt"))
+        return torch.nn.functional.normalize(states.last_hidden_state[0], dim=-1).numpy()
+
+    text = LONG + END
+    windows = windows_of(load_sentence_transformer("minilm", "float32"), text, LIMIT)
+    assert len(windows) == 3
+    rows_of_windows = [rows(window) for window in windows]
+    expected = sum(max(float((row @ part.T).max()) for part in rows_of_windows) for row in rows(QUERY))
+    found = LateInteractionReranker(dtype="float32", cache=Cache(None)).scores([(QUERY, text)])
+    assert found[QUERY, text] == pytest.approx(expected, abs=1e-4)
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=130, max_size=300), st.integers(80, LIMIT))
+def test_windows_hold_all_tokens_fit_and_overlap(model: Any, words: list[str], limit: int) -> None:
+    # A limit at which every word fits into the slack at a window's end: the tokens of half a word are others
+    text = " ".join(f"{word} {number}" for number, word in enumerate(words))  # no window twice
+    windows = windows_of(model, text, limit)
+    assert all(len(tokens_of(model, window)) + 2 == tokens <= limit for window, tokens in windows.items())
+    rebuilt: list[int] = []
+    whole = tokens_of(model, text)
+    for window in windows:
+        tokens = tokens_of(model, window)
+        # Where this window continues what is there: with an overlap, unless it is the first
+        begin = next(
+            begin
+            for begin in range(max(len(rebuilt) - len(tokens), 0), len(rebuilt) + 1)
+            if whole[begin : begin + len(tokens)] == tokens and begin + len(tokens) > len(rebuilt)
+        )
+        assert begin < len(rebuilt) or not rebuilt
+        rebuilt = whole[: begin + len(tokens)]
+    assert rebuilt == whole
+
+
+def test_a_word_longer_than_a_window_is_cut_and_read(model: Any) -> None:
+    text = "x1" * 700  # one word; the tokenizer cuts it between letters and digits or gives it up
+    windows = windows_of(model, f"{FILLER} {text}. {LONG}", 64)
+    assert "".join(windows).count("x1") >= 700
+    assert max(windows.values()) <= 64
+
+
+def test_appending_changes_no_window_but_the_last(model: Any) -> None:
+    """So a longer text scores at least what the complete windows of the shorter one score.
+
+    It may score less than the shorter text: the last window of that has other neighbours then, and its tokens other
+    embeddings.
+    """
+    shorter, longer = list(windows_of(model, LONG, LIMIT)), list(windows_of(model, LONG + END * 20, LIMIT))
+    assert longer[: len(shorter) - 1] == shorter[:-1]
+    assert len(longer) > len(shorter)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
+    """In planned batches, in none, alone and among others; a text read at once is scored as in one product."""
+
+    def reranker() -> LateInteractionReranker:
+        return LateInteractionReranker(dtype=dtype, cache=Cache(None))
+
+    texts = [FILLER * number + END for number in (1, 5, 11, 12, 30)]
+    pairs = [(query, text) for query in (QUERY, "Who keeps the boat?") for text in texts]
+    together = reranker().scores(pairs)
+    assert reranker().score(pairs[::-1]) == [together[pair] for pair in pairs[::-1]]
+    for pair in pairs[::3]:
+        assert reranker().scores([pair]) == {pair: together[pair]}
+    one = reranker()
+    query = one._encoded(one._encoder.encode_query, one._counts([QUERY]), LIMIT)[QUERY]
+    text = one._encoded(one._encoder.encode_document, one._counts(texts[:1]), LIMIT)[texts[0]]
+    similarities = query.rows[: query.tokens] @ text.rows[: text.tokens].T
+    assert together[QUERY, texts[0]] == pytest.approx(float(similarities.amax(dim=1).sum()), abs=1e-5)
+
+
+def read(reranker: Any, queries: list[str], *texts: str) -> ReadInPart | None:
+    ranking = Ranking.of((Chunk(text), None) for text in texts)
+    found: ReadInPart | None = reranker.read_in_part(queries, [ranking] * len(queries))
+    return found
+
+
+def test_late_interaction_reads_texts_whole_and_counts_queries_that_it_does_not() -> None:
+    cache = Cache(None)
+    reranker = LateInteractionReranker(cache=cache)
+    assert read(reranker, [QUERY], LONG, END) == ReadInPart(candidates=0, of=2)
+    assert read(reranker, [QUERY, LONG], LONG, END) == ReadInPart(candidates=0, of=4, queries=1)
+    again = LateInteractionReranker(cache=cache)
+    assert read(again, [QUERY, LONG], LONG, END) == ReadInPart(candidates=0, of=4, queries=1)
+    assert "_encoder" not in vars(again)  # counted once, and kept
+
+
+def test_texts_that_cannot_be_cut_into_windows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raglift.retrieval.late_interaction.can_be_windowed", lambda _: False)
+    reranker = LateInteractionReranker(cache=Cache(None))
+    assert read(reranker, [QUERY], LONG, END) == ReadInPart(candidates=1, of=2)
+    scores = reranker.scores([(QUERY, LONG + END), (QUERY, LONG)])
+    assert scores[QUERY, LONG + END] == scores[QUERY, LONG]
+
+
+def test_a_models_own_limit_for_documents_is_the_size_of_its_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    reranker = LateInteractionReranker(cache=Cache(None))
+    monkeypatch.setattr(reranker._encoder[0], "document_length", 64)
+    found = reranker.scores([(QUERY, FILLER * 5 + END), (QUERY, FILLER * 6)])
+    assert found[QUERY, FILLER * 5 + END] > found[QUERY, FILLER * 6] + 1
+    assert read(reranker, [QUERY], FILLER * 6) == ReadInPart(candidates=0, of=1)
+
+
+def test_a_cross_encoder_counts_pairs_that_are_too_long_together(tiny_cross_encoder: Path) -> None:
+    """It reads 64 tokens, three of them its own marks."""
+    cache = Cache(None)
+    reranker = CrossEncoderReranker(str(tiny_cross_encoder), cache=cache)
+    texts = [" ".join(["lamp"] * number) for number in (10, 57, 58, 100)]
+    assert read(reranker, ["who is the keeper"], *texts) == ReadInPart(candidates=2, of=4)
+    assert read(reranker, ["who is the keeper", "who", "lamp " * 70], *texts) == ReadInPart(2 + 1 + 4, 12, queries=1)
+    pairs = [("who", texts[3])]
+    assert reranker.truncated(pairs) == {pairs[0]: Truncated.TEXT}
+    again = CrossEncoderReranker(str(tiny_cross_encoder), cache=cache)
+    assert again.truncated(pairs) == {pairs[0]: Truncated.TEXT}
+    assert "_model" not in vars(again)
+
+
+def test_what_is_counted_is_what_the_cross_encoder_does_not_read(tiny_cross_encoder: Path) -> None:
+    reranker = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None))
+    for number in (56, 57, 58):
+        text = " ".join(["lamp"] * number)
+        pair, longer = ("who is the keeper", text), ("who is the keeper", f"{text} fog")
+        scores = reranker.scores([pair, longer])
+        is_cut = Truncated.TEXT in reranker.truncated([longer]).get(longer, Truncated.NOTHING)  # type: ignore[union-attr]
+        assert (scores[pair] == scores[longer]) == is_cut
+
+
+def test_a_model_that_cannot_be_loaded_leaves_its_cached_scores_and_no_count(
+    tiny_cross_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise ModelError("gone")
+
+    cache = Cache(None)
+    CrossEncoderReranker(str(tiny_cross_encoder), cache=cache).scores([("who", "the lamp")])
+    monkeypatch.setattr("raglift.retrieval.cross_encoder.load_cross_encoder", refuse)
+    gone = CrossEncoderReranker(str(tiny_cross_encoder), cache=cache)
+    assert len(gone.scores([("who", "the lamp")])) == 1
+    assert read(gone, ["who"], "the lamp") is None

@@ -1,0 +1,57 @@
+"""What BM25 takes for terms, by language."""
+
+from __future__ import annotations
+
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.retrieval.analyzers import LANGUAGES, STEMMERS, Analyzer
+
+
+def test_terms_are_stems_without_stop_words() -> None:
+    assert Analyzer("en").terms("The keeper's lamps were burning") == ["keeper", "lamp", "were", "burn"]
+    assert Analyzer("de").terms("Die Lampen der Wärter") == ["lamp", "wart"]
+    assert Analyzer("en", "none").terms("The lamps") == ["lamps"]
+    assert Analyzer("none", "porter").terms("the lamps") == ["the", "lamp"]
+    assert Analyzer().terms("The keeper's lamps") == ["the", "keeper's", "lamps"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("fr", "L'école d’Avignon, jusqu'à aujourd'hui", ["école", "avignon", "aujourd'hui"]),
+        ("it", "dell'acqua dall’isola un'idea com'è", ["acqua", "isola", "idea", "com'è"]),
+        ("ca", "l'home d’Olot s'aixeca col·legi", ["home", "olot", "aixeca", "col·legi"]),
+        ("ga", "d'fhág b’fhéidir an n-athair nAthair h-aois", ["fhág", "fhéidir", "an", "athair", "athair", "aois"]),
+        ("tr", "İstanbul'un IŞIĞI Türkiye’de", ["istanbul", "ışığı", "türkiye"]),
+        ("ro", "știința şi țările", ["ştiinţa", "şi", "ţările"]),
+        ("en", "the keeper's lamp", ["keeper", "lamp"]),
+        ("none", "L'école", ["l'école"]),
+    ],
+)
+def test_words_are_without_what_a_language_joins_to_them(language: str, text: str, words: list[str]) -> None:
+    assert Analyzer(language, "none").terms(text) == words
+
+
+def test_the_words_of_languages_without_spaces_are_the_same_under_every_analyzer() -> None:
+    assert Analyzer("zh").terms("检索评价") == Analyzer("en").terms("检索评价") == ["检索", "索评", "评价"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_that_is_offered_can_be_used(language: str) -> None:
+    assert Analyzer(language).terms("42 lamps")[0] == "42"
+    assert str(Analyzer(language))
+
+
+@pytest.mark.parametrize("stemmer", STEMMERS)
+def test_every_stemmer_that_is_offered_can_be_used(stemmer: str) -> None:
+    assert len(Analyzer("none", stemmer).terms("lamps")) == 1
+
+
+def test_an_unknown_language_or_stemmer_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigurationError, match=r"bm25 language: found 'xx'; expected one of ar, bo, "):
+        Analyzer("xx")
+    with pytest.raises(ConfigurationError, match=r"bm25 language: found 'English' \(did you mean 'en'\?\); expected"):
+        Analyzer("English")
+    with pytest.raises(ConfigurationError, match=r"bm25 stemmer: found 'englsh' \(did you mean 'english'\?\)"):
+        Analyzer("en", "englsh")

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.adapters.adapt import all_chunks
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.retrievers import HybridRetriever, fuse
+from raglift.running.evaluation import evaluate
+from raglift.running.systems import LocalSystem, build_retriever
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
+
+LETTERS = "abcdefgh"
+
+
+def ranking(letters: str) -> Ranking:
+    return Ranking.of((Chunk(f"the text of {letter}", id=letter), 0.5) for letter in letters)
+
+
+class Known:
+    """A retriever of known rankings, and the depths that it was asked for."""
+
+    def __init__(self, *rankings: str) -> None:
+        self.rankings = rankings
+        self.asked: list[int] = []
+
+    def retrieve(self, queries: Any, k: int) -> list[Ranking]:
+        self.asked.append(k)
+        return [ranking(letters[:k]) for letters in self.rankings]
+
+
+class WithDepthOfAPart:
+    """A retriever of all its chunks, whose model read some of them in part."""
+
+    def __init__(self, letters: str, read_in_part: int) -> None:
+        self.chunks = ranking(letters).chunks
+        self.index = type("Index", (), {"read_in_part": read_in_part, "distinct": 10})()
+
+    def retrieve(self, queries: Any, k: int) -> list[Ranking]:
+        return [Ranking.of((chunk, None) for chunk in self.chunks[:k]) for _ in queries]
+
+
+def ids(fused: Ranking) -> str:
+    return "".join(hit.chunk.id for hit in fused)
+
+
+def test_scores_are_those_of_the_paper() -> None:
+    # a: ranks 1 and 3; b: 2 and 1; c: 3 and none; d: none and 2
+    [fused] = fuse([[ranking("abc")], [ranking("bda")]])
+    assert ids(fused) == "badc"
+    expected = [1 / 62 + 1 / 61, 1 / 61 + 1 / 63, 1 / 62, 1 / 63]
+    assert [hit.score for hit in fused] == pytest.approx(expected, abs=1e-15)
+    assert [hit.rank for hit in fused] == [1, 2, 3, 4]
+
+
+def test_weights_and_the_constant_decide_how_much_a_rank_counts() -> None:
+    parts = [[ranking("ab")], [ranking("ba")]]
+    assert ids(fuse(parts, (0.3, 0.7))[0]) == "ba"
+    assert ids(fuse(parts, (0.7, 0.3))[0]) == "ab"
+    # first once and ninth once against third twice: with a small constant, first locations stand out
+    one, other = "axcdefghb", "byzdefgha"
+    lists = [[ranking(one.replace("c", "q"))], [ranking(other.replace("z", "q"))]]
+    assert ids(fuse(lists, constant=0)[0])[0] == "a"
+    assert ids(fuse(lists, constant=1000)[0])[0] == "q"
+
+
+def test_equal_scores_keep_the_order_of_the_first_ranking() -> None:
+    assert ids(fuse([[ranking("ab")], [ranking("ba")]])[0]) == "ab"
+    assert ids(fuse([[ranking("ba")], [ranking("ab")]])[0]) == "ba"
+    # what the first ranking does not hold comes after what it does
+    assert ids(fuse([[ranking("a")], [ranking("b")]])[0]) == "ab"
+    # 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in their last bits: no reason to prefer either
+    three = [[ranking("abc")], [ranking("bca")], [ranking("cab")]]
+    assert ids(fuse(three)[0]) == "abc"
+    assert len({hit.score for hit in fuse(three)[0]}) == 1
+
+
+def test_a_chunk_that_comes_twice_in_a_ranking_counts_at_its_better_rank() -> None:
+    [fused] = fuse([[ranking("aba")], [ranking("b")]])
+    assert [(hit.chunk.id, hit.score) for hit in fused] == [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)]
+
+
+RANKINGS = st.permutations(LETTERS).flatmap(lambda order: st.integers(0, 8).map(lambda n: "".join(order)[:n]))
+WEIGHTS = st.floats(0.01, 100)
+
+
+@given(st.lists(RANKINGS, min_size=2, max_size=4), st.data(), st.integers(0, 100))
+def test_every_score_is_the_sum_in_exact_arithmetic(lists: list[str], data: st.DataObject, constant: int) -> None:
+    weights = data.draw(st.lists(WEIGHTS, min_size=len(lists), max_size=len(lists)))
+    [fused] = fuse([[ranking(letters)] for letters in lists], weights, constant)
+    assert sorted(ids(fused)) == sorted(set("".join(lists)))
+    for hit in fused:
+        exact = sum(
+            Fraction(weight) / (constant + letters.index(hit.chunk.id) + 1)
+            for weight, letters in zip(weights, lists, strict=True)
+            if hit.chunk.id in letters
+        )
+        assert hit.score == pytest.approx(float(exact), rel=1e-12)
+    scores = [hit.score or 0 for hit in fused]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_ranx_fuses_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)  # compiling takes longer than all of these tests
+    ranx = pytest.importorskip("ranx")
+    lists = ["abcdefgh", "hcbxyz", "qa"]
+    runs = [ranx.Run({"q": {letter: float(99 - rank) for rank, letter in enumerate(letters)}}) for letters in lists]
+    theirs = ranx.fuse(runs=runs, method="rrf", params={"k": 60}).to_dict()["q"]
+    [ours] = fuse([[ranking(letters)] for letters in lists])
+    assert {hit.chunk.id: hit.score for hit in ours} == pytest.approx(theirs, abs=1e-12)
+
+
+@given(st.lists(RANKINGS, min_size=2, max_size=2), st.integers(1, 8), st.sampled_from([(1, 1), (0.7, 0.3)]))
+def test_fusing_what_the_parts_return_alone_is_asking_the_hybrid(
+    lists: list[str], k: int, weights: tuple[float, float]
+) -> None:
+    parts = [Known(letters) for letters in lists]
+    alone = [part.retrieve(["q"], k) for part in parts]
+    assert HybridRetriever(parts, weights).retrieve(["q"], k) == fuse(alone, weights, k=k)
+
+
+def test_parts_are_asked_for_as_many_hits_as_the_hybrid_or_for_more() -> None:
+    part, other = Known("abc", "cab"), Known("bca", "abc")
+    assert [len(each) for each in HybridRetriever([part, other]).retrieve(["q", "r"], 2)] == [2, 2]
+    HybridRetriever([part, other], depth=3).retrieve(["q", "r"], 2)
+    HybridRetriever([part, other], depth=3).retrieve(["q", "r"], 5)
+    assert part.asked == other.asked == [2, 3, 5]
+
+
+def test_it_says_what_it_is_made_of() -> None:
+    bm25 = BM25Retriever([Chunk("some words")])
+    assert str(HybridRetriever([bm25, bm25], (0.7, 2), constant=5, depth=9)) == (
+        f"hybrid (reciprocal rank fusion, constant 5, depth 9: 0.7 × {bm25} + 2 × {bm25})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"retrievers": [Known("a")]}, "found 1 retrievers; expected two or more"),
+        ({"retrievers": [Known("a"), "bm25"]}, "found a str; expected objects with retrieve"),
+        ({"retrievers": [Known("a"), Known]}, "expected objects with retrieve"),
+        ({"weights": (1,)}, r"found \(1,\); expected 2 numbers above 0"),
+        ({"weights": (1, 0)}, "expected 2 numbers above 0"),
+        ({"weights": (1, float("nan"))}, "expected 2 numbers above 0"),
+        ({"weights": (1, True)}, "expected 2 numbers above 0"),
+        ({"weights": 2}, "expected 2 numbers above 0"),
+        ({"constant": -1}, "found -1; expected an integer, 0 or more"),
+        ({"constant": 1.5}, "found 1.5; expected an integer"),
+        ({"depth": 0}, "found the depth 0; expected an integer, 1 or more"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        HybridRetriever(**{"retrievers": [Known("a"), Known("a")], **arguments})
+
+
+def test_rankings_of_different_numbers_of_queries_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="found rankings of 1 and 2 queries"):
+        fuse([[ranking("a")], [ranking("a"), ranking("b")]])
+    with pytest.raises(ConfigurationError, match="found rankings of no queries"):
+        fuse([])
+
+
+def test_its_chunks_are_those_of_its_parts_where_all_tell() -> None:
+    both = HybridRetriever([WithDepthOfAPart("abc", 0), WithDepthOfAPart("cd", 0)])
+    assert "".join(chunk.id for chunk in all_chunks(both, None, doc_key=None) or ()) == "abcd"
+    one_silent = HybridRetriever([WithDepthOfAPart("abc", 0), Known("cd")])
+    assert all_chunks(one_silent, None, doc_key=None) is None
+
+
+def test_its_cost_is_that_of_all_its_parts_where_all_tell() -> None:
+    parts = [BM25Retriever([Chunk("the lamp")]), BM25Retriever([Chunk("the lamp"), Chunk("a horn")])]
+    cost = HybridRetriever(parts).cost
+    assert cost is not None
+    assert (cost.chunks, cost.bytes) == (2, parts[0].cost.bytes + parts[1].cost.bytes)
+    assert HybridRetriever([parts[0], Known("ab")]).cost is None
+
+
+def test_chunks_that_the_model_truncated_are_reported() -> None:
+    hybrid = HybridRetriever([WithDepthOfAPart("abc", 7), WithDepthOfAPart("abc", 0)])
+    notes = evaluate(hybrid, load_dataset("lighthouse"), ks=(1,), depth="deep", candidates=3).notes
+    assert [note for note in notes if "7 of 10 distinct chunks (70%) exceed" in note]
+
+
+@pytest.mark.slow
+def test_a_hybrid_of_raglifts_own_parts_finds_what_either_finds() -> None:
+    data = load_dataset("lighthouse")
+    hybrid = build_retriever(data, LocalSystem("hybrid(dense=0.7,bm25=0.3)"), progress=False)
+    evaluation = evaluate(hybrid, data, ks=(5,), depth="deep", candidates=10, progress=False)
+    assert evaluation.failure_analysis().chunks_known
+    dense, bm25 = (part.retrieve([query.text for query in data.queries], 10) for part in hybrid.retrievers)
+    expected = fuse([dense, bm25], (0.7, 0.3), k=10)
+    assert [ids(trace.stages[0].ranking) for trace in evaluation.run.traces] == [ids(each) for each in expected]

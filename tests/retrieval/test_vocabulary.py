@@ -1,0 +1,122 @@
+"""Models that cannot read the texts: how it is measured, of which models, and what is said of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_huggingface import HuggingFaceEmbeddings
+
+import raglift as rl
+from raglift.analysis.warnings import vocabulary_warnings
+from raglift.retrieval.embedding import SentenceTransformerEmbedder
+from raglift.retrieval.late_interaction import LateInteractionReranker
+from raglift.retrieval.models import embedded_model_path
+from raglift.retrieval.static_model import StaticEmbedder
+from raglift.retrieval.vocabulary import vocabularies
+
+ENGLISH = "Every evening the keeper trims the lamp, and at dawn he draws the curtains, lest the sun light the oil."
+SPELLED = "1.0 letters per token where about 4 are usual"
+TEXTS = {
+    "en": (ENGLISH, None),
+    "de": (
+        "Jeden Abend reinigt der Wärter die Lampe, und er zieht die Vorhänge zu, damit die Sonne nichts entzündet.",
+        "the texts are in German, and all-MiniLM-L6-v2 was trained on English: a model for German may do better",
+    ),
+    "ru": (
+        "Каждый вечер смотритель чистит лампу. На рассвете он задёргивает шторы, чтобы солнце не зажгло масло.",
+        f"all-MiniLM-L6-v2 spells the texts (Russian) out, {SPELLED}: use a model for Russian, or BM25",
+    ),
+    "ar": (
+        "كل مساء ينظف الحارس المصباح. وعند الفجر يسدل الستائر حتى لا تشعل الشمس الزيت.",
+        f"all-MiniLM-L6-v2 spells the texts (Arabic) out, {SPELLED}: use a model for Arabic, or BM25",
+    ),
+    "zh": (
+        "每天傍晚看守人修剪灯芯。黎明时他拉上窗帘，免得太阳点燃仓库里的油。",
+        "all-MiniLM-L6-v2 does not know 70% of the tokens of the texts (Chinese): use a model for Chinese, or BM25",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_what_is_said_of_a_model_for_english(language: str) -> None:
+    text, said = TEXTS[language]
+    (known,) = vocabularies(SentenceTransformerEmbedder(), [text])
+    assert (known.language, known.trained_on) == (language, ("en",))
+    assert vocabulary_warnings([known, known]) == ([] if said is None else [said])
+
+
+def test_syllables_that_are_taken_apart_count_once() -> None:
+    (known,) = vocabularies(SentenceTransformerEmbedder(), ["저녁마다 등대지기는 등불의 심지를 자른다."])
+    assert known.letters_per_token is not None
+    assert known.letters_per_token < 1
+
+
+def test_numbers_and_punctuation_say_nothing_of_a_language() -> None:
+    (known,) = vocabularies(SentenceTransformerEmbedder(), ["12.5 | 1,013 | 47 %", "2026-11-23"])
+    assert (known.unknown, known.letters_per_token, known.language) == (0, None, None)
+    assert vocabulary_warnings([known]) == []
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        StaticEmbedder(),
+        LateInteractionReranker(),
+        SimpleNamespace(parts=[{"embedder": SentenceTransformerEmbedder()}]),
+        SentenceTransformerEmbedder,
+    ],
+    ids=["static", "reranker", "deep inside", "a class"],
+)
+def test_models_are_found_in_what_holds_them(system: Any) -> None:
+    found = [known.model for known in vocabularies(system, [ENGLISH])]
+    assert found == ([] if isinstance(system, type) else ["all-MiniLM-L6-v2"])
+
+
+def test_a_model_that_refers_to_itself_ends() -> None:
+    holder = SimpleNamespace()
+    holder.self = holder
+    assert vocabularies(holder, [ENGLISH]) == []
+
+
+def test_nothing_is_known_of_a_model_whose_files_are_elsewhere(tmp_path: Path) -> None:
+    assert vocabularies(SentenceTransformerEmbedder("nobody/no-such-model"), [ENGLISH]) == []
+    (tmp_path / "tokenizer.json").write_text("{}")
+    assert vocabularies(SentenceTransformerEmbedder(str(tmp_path)), [ENGLISH]) == []
+    assert vocabularies(SentenceTransformerEmbedder(), [" ", ""]) == []
+
+
+@pytest.mark.parametrize(
+    ("card", "languages"),
+    [
+        ("---\nlanguage: de\n---\n# A model", ("de",)),
+        ("---\nlanguage:\n- en\n- no\n---\n", ("en", "no")),
+        ("---\nlanguage:\n- multilingual\n- en\n---\n", ()),
+        ("---\nlanguage: {\n---\n", ()),
+        ("# A model for German", ()),
+    ],
+)
+def test_languages_are_those_of_the_models_card(tmp_path: Path, card: str, languages: tuple[str, ...]) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    shutil.copy(embedded_model_path() / "tokenizer.json", folder)
+    (folder / "README.md").write_text(card)
+    (known,) = vocabularies(SentenceTransformerEmbedder(str(folder)), [ENGLISH])
+    assert (known.model, known.trained_on) == ("model", languages)
+
+
+def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
+    texts = ["每天傍晚看守人修剪灯芯。", "塔楼建于十九世纪初，从海上二十里外可见。"]
+    store = InMemoryVectorStore.from_texts(texts, HuggingFaceEmbeddings(model_name=str(embedded_model_path())))
+    data = rl.Dataset.from_dict({"谁修剪灯芯？": texts[:1]})
+    evaluation = rl.evaluate(store.as_retriever(search_kwargs={"k": 2}), data)
+    (known,) = evaluation.run.stages[0].vocabularies
+    assert known.unknown > known.tokens / 2
+    assert "does not know" in str(evaluation)
+    assert "Next: use a model for Chinese, or BM25" in " ".join(str(evaluation).split())
+    evaluation.save(tmp_path / "run")
+    assert rl.load_evaluation(tmp_path / "run").run.stages == evaluation.run.stages

@@ -1,0 +1,93 @@
+"""Any metadata of a hit can be compared and written as JSON; what can be written already is left as it is."""
+
+from __future__ import annotations
+
+import json
+from collections import UserDict
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raglift.utilities.plain_values import plain, plain_metadata
+
+_SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates() | st.binary(max_size=4)
+VALUES = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.tuples(inner)
+)
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def cyclic() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    found["self"] = found
+    return found
+
+
+def family() -> dict[str, Any]:
+    """A parent and children that know each other, as nodes of a document do."""
+    parent: dict[str, Any] = {"name": "parent", "children": []}
+    for name in "abc":
+        children = parent["children"]
+        child = {"name": name, "parent": parent, "previous": children[-1] if children else None}
+        if children:
+            children[-1]["next"] = child
+        children.append(child)
+    return parent
+
+
+def deep(levels: int) -> dict[str, Any]:
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return {"lists": found}
+
+
+@given(st.dictionaries(st.text(), VALUES))
+def test_ordinary_metadata_is_the_same_object(metadata: dict[str, Any]) -> None:
+    assert plain_metadata(metadata) is metadata
+    json.dumps(plain(metadata), allow_nan=False)
+
+
+def test_vectors_dates_and_mappings_of_other_classes_are_ordinary() -> None:
+    metadata = UserDict({"vector": np.ones(1000), "list": [0.5] * 1000, "day": date(1969, 7, 20), "n": np.int64(3)})
+    assert plain_metadata(metadata) is metadata  # type: ignore[arg-type,comparison-overlap]
+    made = plain(metadata)
+    assert (made["vector"], made["day"], made["n"]) == ([1.0] * 1000, "1969-07-20", 3)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        cyclic(),
+        family(),
+        deep(2000),
+        {"odd": Unprintable()},
+        {"odd": {"keys": {Unprintable(): 1}}},
+        {"odd": np.array([Unprintable()], dtype=object)},
+    ],
+    ids=["cyclic", "parents and children", "deep", "repr raises", "repr of a key raises", "array of objects"],
+)
+def test_odd_metadata_becomes_texts_that_say_so(metadata: dict[str, Any]) -> None:
+    made = plain_metadata(metadata)
+    assert made is not metadata
+    assert made == made.copy()
+    assert len(json.dumps(made)) < 10_000
+    assert plain_metadata(made) is made
+    assert "… (" in json.dumps(made, ensure_ascii=False)
+
+
+def test_what_is_not_odd_stays_beside_what_is() -> None:
+    made = plain_metadata({"source": "a.md", "pages": [1, 2], "odd": Unprintable()})
+    assert (made["source"], made["pages"]) == ("a.md", [1, 2])
+
+
+def test_a_hundred_levels_are_left_as_they_are() -> None:
+    assert plain_metadata(deep(98)) == deep(98)
