@@ -19,7 +19,7 @@ import raglift as rl
 pytest.importorskip("mcp")
 
 Run = Callable[..., tuple[int, str, str]]
-RAW = Path(__file__).parents[1] / "components" / "services" / "raw_server.py"
+RAW = Path(__file__).parents[1] / "retrieval" / "services" / "raw_server.py"
 
 
 def reference(*words: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.text.occurrences import Patterns, find_occurrences
-from raglift.utilities import occurrences
+from raglift.text import occurrences
 
 ALPHABET = "ab \U0001f600\ud800"
 

@@ -13,7 +13,7 @@ from raglift.errors import ConfigurationError, MissingDependency
 from raglift.retrieval.chunkers import TokenChunker
 from raglift.text.tokens import DEFAULT_ENCODING, load_encoding
 from raglift.types.documents import Document
-from raglift.utilities import tokens as encodings
+from raglift.text import tokens as encodings
 
 
 @pytest.fixture
