@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.text.occurrences import Patterns, find_occurrences
 from raglift.text import occurrences
+from raglift.text.occurrences import Patterns, find_occurrences
 
 ALPHABET = "ab \U0001f600\ud800"
 

@@ -11,9 +11,9 @@ from tiktoken_ext import openai_public
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.retrieval.chunkers import TokenChunker
+from raglift.text import tokens as encodings
 from raglift.text.tokens import DEFAULT_ENCODING, load_encoding
 from raglift.types.documents import Document
-from raglift.text import tokens as encodings
 
 
 @pytest.fixture
