@@ -37,8 +37,7 @@ def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None 
     Args:
         system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine, index, agent or
             workflow; a Haystack retriever or pipeline; a function from text to results; the address of an HTTP service;
-            anything with `retrieve(queries, k)` or `retrieve_one(query, k)`; or what the adapter of an installed
-            package owns.
+            or anything with `retrieve(queries, k)` or `retrieve_one(query, k)`.
         as_deployed: keep the system's own settings for the number of hits, at every stage.
         doc_key: the metadata key that holds document ids.
 

@@ -182,6 +182,7 @@ class FrameworkAgent(BothWays):
     """
 
     def __init__(self, agent: Any, who: str, *, sync: bool, asynchronous: bool) -> None:
+        super().__init__(sync=sync, asynchronous=asynchronous)
         self.agent = agent
         self.who = who
         self.refusals = Refusals()

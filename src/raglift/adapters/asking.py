@@ -50,12 +50,18 @@ class Refusals:
 class BothWays(ABC):
     """Is asked by a sync or an async method.
 
-    If one of them is only a stub, which raises NotImplementedError, the other is asked from then on: trying it again
-    would repeat what comes before the stub.
+    If one of them is only a stub, which raises NotImplementedError before it ever answered, the other is asked from
+    then on, if it is known to answer: trying the stub again would repeat what comes before it.
+
+    Args:
+        sync: whether it can be asked without an event loop.
+        asynchronous: whether it is async of its own.
     """
 
-    _sync_is_stub = False
-    _async_is_stub = False
+    def __init__(self, *, sync: bool = True, asynchronous: bool = False) -> None:
+        self._has_sync, self._has_async = sync, asynchronous
+        self._sync_answered = self._async_answered = False
+        self._sync_is_stub = self._async_is_stub = False
 
     @abstractmethod
     def ask(self, *given: Any) -> Any:
@@ -69,25 +75,44 @@ class BothWays(ABC):
         """Return an answer, by the sync method if there is one."""
         if not self._sync_is_stub:
             try:
-                return self.ask(*given)
+                found = self.ask(*given)
             except NotImplementedError:
+                if self._sync_answered or not self._has_async:
+                    raise
                 self._sync_is_stub = True
+            else:
+                self._sync_answered = True
+                return found
         return result_of(self.ask_async(*given))
 
     async def answer_async(self, *given: Any) -> Any:
         """Return an answer without blocking, in a thread if there is no async method."""
         if not self._async_is_stub:
             try:
-                return await self.ask_async(*given)
+                found = await self.ask_async(*given)
             except NotImplementedError:
+                if self._async_answered or not self._has_sync:
+                    raise
                 self._async_is_stub = True
+            else:
+                self._async_answered = True
+                return found
         return await asyncio.to_thread(self.ask, *given)
 
 
 class _Copied(BothWays):
     """A framework's object with a copy of it for each number of hits; the user's is never changed."""
 
-    def __init__(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
+    def __init__(
+        self,
+        system: Any,
+        *,
+        as_deployed: bool = False,
+        doc_key: str | None = None,
+        sync: bool = True,
+        asynchronous: bool = False,
+    ) -> None:
+        super().__init__(sync=sync, asynchronous=asynchronous)
         self.system = system
         self.as_deployed = as_deployed
         self.doc_key = doc_key
@@ -124,7 +149,7 @@ class FrameworkRetriever(_Copied):
     """Whether a query's metadata filter can be passed on."""
 
     def __init__(self, system: Any, *, sync: bool = True, asynchronous: bool = False, **settings: Any) -> None:
-        super().__init__(system, **settings)
+        super().__init__(system, sync=sync, asynchronous=asynchronous, **settings)
         if sync:
             self.retrieve_one = self._retrieve_one
         if asynchronous:
@@ -172,7 +197,7 @@ class FrameworkReranker(_Copied):
         asynchronous: bool = False,
         **settings: Any,
     ) -> None:
-        super().__init__(system, **settings)
+        super().__init__(system, sync=sync, asynchronous=asynchronous, **settings)
         self._asks_for_none = asks_for_none
         if sync:
             self.rerank_one = self._rerank_one

@@ -300,7 +300,12 @@ def _sources(engine: Any, query: Any) -> list[Any]:
     A router's choice and a query transform are steps of retrieval, so they are made here, as the classes make
     them; the engine below is then asked in the same way.
     """
-    from llama_index.core.query_engine import RouterQueryEngine, TransformQueryEngine
+    from llama_index.core.query_engine import (
+        RetrieverRouterQueryEngine,
+        RouterQueryEngine,
+        ToolRetrieverRouterQueryEngine,
+        TransformQueryEngine,
+    )
 
     known = base_from(engine, "llama_index")
     if overridden(engine, known, _ANSWER):  # its answer may rest on others than it retrieves
@@ -313,6 +318,13 @@ def _sources(engine: Any, query: Any) -> list[Any]:
     if is_known and definer(known, "_query") is RouterQueryEngine:
         chosen = held["_selector"].select(held["_metadatas"], query).inds
         return [node for place in chosen for node in _sources(held["_query_engines"][place], query)]
+    if is_known and definer(known, "_query") is ToolRetrieverRouterQueryEngine:
+        tools = held["_retriever"].retrieve(query)
+        return [node for tool in tools for node in _sources(tool.query_engine, query)]
+    if is_known and definer(known, "_query") is RetrieverRouterQueryEngine:
+        found = held["_retriever"].retrieve(query)
+        if len(found) == 1:  # of any other number it says itself what is wrong
+            return _sources(held["_node_to_query_engine_fn"](found[0].node), query)
     if is_known and definer(known, "retrieve") is TransformQueryEngine:
         transformed = held["_query_transform"].run(query, metadata=held["_transform_metadata"])
         return _sources(held["_query_engine"], transformed)

@@ -33,7 +33,6 @@ from raglift.retrieval.devices import (
     resolve_dtype,
 )
 from raglift.retrieval.models import (
-    has_known_revision,
     identity_of,
     load_cross_encoder,
     local_or_hub,
@@ -103,11 +102,6 @@ class CrossEncoderReranker(PairReranker):
         """
         if self._dtype is not None:
             require_reachable(local_or_hub(self.model))
-
-    @property
-    def has_known_identity(self) -> bool:
-        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
-        return self._dtype is None or has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Put pairs that are padded alike together, shortest first."""

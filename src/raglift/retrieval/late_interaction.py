@@ -40,7 +40,6 @@ from raglift.retrieval.devices import (
 )
 from raglift.retrieval.models import (
     EMBEDDED_MODEL,
-    has_known_revision,
     identity_of,
     load_sentence_transformer,
     one_thread,
@@ -104,11 +103,6 @@ class LateInteractionReranker(PairReranker):
         named = identity_of(self.model, self.dtype, load)
         computed = computed_on(self.device, self.batch_size)
         return f"late-interaction:{named}:{SHAPES}:windows{OVERLAP}:{MAXSIM}{computed}"
-
-    @property
-    def has_known_identity(self) -> bool:
-        """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
-        return has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first."""

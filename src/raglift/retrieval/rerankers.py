@@ -142,14 +142,6 @@ class PairReranker(ABC):
                 advance(len(batch))
         return {pair: _SCORE.unpack(entries[keys[pair]])[0] for pair in pairs}
 
-    def missing(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Return the distinct pairs whose scores the cache lacks, sorted, without loading the model."""
-        if not self.has_known_identity:
-            return sorted(set(pairs))
-        keys = _keys(self.identity, pairs)
-        entries = self._used_cache().get_many(keys.values())
-        return sorted(pair for pair, key in keys.items() if key not in entries)
-
     def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:  # noqa: ARG002
         """Return what the model reads in part of each pair; None where it cannot be known."""
         return None
@@ -181,11 +173,6 @@ class PairReranker(ABC):
         if any(entry == _NOT_KNOWN for entry in entries.values()):
             return None
         return {pair: Truncated(entries[key][0]) for pair, key in keys.items() if entries[key] != b"\x00"}
-
-    @property
-    def has_known_identity(self) -> bool:
-        """Whether the identity can be determined without loading the model."""
-        return True
 
     def _used_cache(self) -> Cache:
         return default_cache() if self._cache is None else self._cache

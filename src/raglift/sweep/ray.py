@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.errors import ConfigurationError, MissingDependency, RunError
 from raglift.retrieval.devices import AUTO, CPU, checked_device, require_device, resolve_device, resolve_dtype
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class RayWorkers:
         Raises:
             Exception: what the function raised for an item, or that its worker was lost however often it was tried;
                 what is still under way is given up.
+            RunError: no node has what a task takes, or has it any more.
         """
         # A process keeps to the GPU that it began with, while its next task may be given another one of its node
         is_kept = all(node["Resources"].get("GPU", 0) <= 1 for node in self._ray.nodes() if node["Alive"])
@@ -103,7 +104,7 @@ class RayWorkers:
         # In a list Ray leaves it where it is, and a worker fetches it once
         sent = [self._ray.put((function, str(Path.cwd())))]
         name = uuid.uuid4().hex
-        most = max(1, int(self._ray.cluster_resources().get("GPU" if gpus else "CPU", 1))) * _TASKS_PER_WORKER
+        most = self._workers() * _TASKS_PER_WORKER
         waiting = iter(items)
         under_way: dict[Any, Item] = {}
         try:
@@ -112,11 +113,26 @@ class RayWorkers:
                     under_way[task.remote(name, sent, item)] = item
                 if not under_way:
                     return
-                (done,), _ = self._ray.wait(list(under_way), num_returns=1)
-                yield under_way.pop(done), self._result(done)
+                finished, _ = self._ray.wait(list(under_way), num_returns=1, timeout=_SECONDS_TO_ANSWER)
+                if not finished:
+                    self._workers()
+                for done in finished:
+                    yield under_way.pop(done), self._result(done)
         finally:
             for left in under_way:
                 self._ray.cancel(left, force=True)
+
+    def _workers(self) -> int:
+        """Return how many tasks can be done at once.
+
+        Raises:
+            RunError: none, for no node has what a task takes: Ray would wait until one comes.
+        """
+        kind = "GPU" if self._uses_gpus else "CPU"
+        count = int(self._ray.cluster_resources().get(kind, 0))
+        if count < 1:
+            raise RunError(f"Ray: found no node with a {kind}, which each task takes; expected one: join such a node")
+        return count
 
     def _result(self, done: Any) -> Any:
         try:

@@ -204,7 +204,7 @@ class SweepResult(Presentable):
         return self.finished[0].cell.name if self.finished and not is_contradicted else None
 
     def effects(self, *, confidence: float = 0.95) -> FactorEffects:
-        """Return what each part does to the primary metric: its levels over matched cells, and what depends on what.
+        """Return what each part does to the primary metric: its levels over matched cells.
 
         Each level of the chunkers, embedding models, retrievers, rerankers and systems is compared with the others over
         the cells that differ in it alone, query by query. All measured cells take part.

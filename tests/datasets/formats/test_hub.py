@@ -168,12 +168,13 @@ def test_numbers_and_nulls_of_tables(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
+        (["a: &a {x: 1}", *(f"{b}: &{b} {{<<: [" + f"*{a}, " * 99 + "]}" for a, b in ("ab", "bc", "cd"))], "an alias"),
         (["configs: [{config_name: [corpus], data_files: x}]"], ""),
         (["configs:", "- config_name: corpus", "  data_files: [{split: x, path: [[1]]}]"], "data_files"),
         (["configs:", " - config_name: corpus", "\tdata_files: x"], "README.md:4: found what is not YAML"),
         (["configs: !!python/object/apply:os.system ['false']"], "README.md:2: found what is not YAML"),
     ],
-    ids=["name", "path", "tab", "tag"],
+    ids=["merges", "name", "path", "tab", "tag"],
 )
 def test_a_card_that_is_damaged(lines: list[str], expected: str, folder: Path, faults: Faults) -> None:
     (folder / "README.md").write_text("\n".join(["---", *lines, "---", ""]), encoding="utf-8")

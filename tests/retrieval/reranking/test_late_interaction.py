@@ -84,13 +84,12 @@ def test_each_text_and_each_query_is_encoded_once(monkeypatch: pytest.MonkeyPatc
     assert sorted(encoded) == sorted(queries + texts)
 
 
-def test_what_is_missing_is_said_without_loading_the_model() -> None:
+def test_scores_that_the_cache_has_need_no_model() -> None:
     cache = Cache(None)
-    LateInteractionReranker(cache=cache).scores([(QUERY, TEXTS[0])])
+    made = LateInteractionReranker(cache=cache).scores([(QUERY, TEXTS[0])])
     reranker = LateInteractionReranker(cache=cache)
-    assert reranker.missing([(QUERY, text) for text in [*TEXTS, *TEXTS]]) == sorted((QUERY, text) for text in TEXTS[1:])
+    assert reranker.scores([(QUERY, TEXTS[0])]) == made
     assert "_encoder" not in vars(reranker)
-    assert LateInteractionReranker("no-such/model", cache=cache).missing([(QUERY, "a")]) == [(QUERY, "a")]
 
 
 class Elsewhere:
@@ -108,7 +107,7 @@ def test_it_travels_as_a_name_and_settings_and_scores_the_same_there() -> None:
     assert len(pickle.dumps(reranker)) < 500
     away = LateInteractionReranker(cache=Cache(None))
     assert away.scores(list(here), workers=Elsewhere()) == here
-    assert away.missing(list(here)) == []
+    assert "_encoder" not in vars(away)
 
 
 def test_equal_scores_keep_their_order_and_empty_rankings_stay_empty() -> None:

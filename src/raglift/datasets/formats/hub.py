@@ -180,7 +180,7 @@ class Files:
         try:
             # From the beginning of the file, so that faults have its lines; the mark before it begins a document
             top = None if head is None else head.string[: head.end(1)]
-            card = None if top is None else yaml.safe_load(top)
+            card = None if top is None else _PlainLoader(top).get_single_data()
         except yaml.MarkedYAMLError as error:
             at = here if error.problem_mark is None else here.at_line(error.problem_mark.line + 1)
             at.fault(f"what is not YAML ({error.problem})", "a card with plain YAML, or none")
@@ -209,6 +209,20 @@ class Files:
                     location.fault(f"{shown(pattern)} in data_files", "files of the dataset")
                 splits.setdefault(str(split), []).extend(found)
         return splits
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Reads YAML in which nothing stands for something else: a few lines could stand for billions of values."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse aliases.
+
+        Raises:
+            ComposerError: an alias.
+        """
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "an alias", None)
+        return super().compose_node(parent, index)
 
 
 def _find(name: str, revision: str | None) -> Files:

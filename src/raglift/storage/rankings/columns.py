@@ -71,8 +71,10 @@ def hits_of_table(table: pa.Table) -> Hits | None:
         return None
     query, queries, ids, names = named
     score, rank = (table.column(name).to_numpy() if name in table.column_names else None for name in (SCORE, RANK))
-    if score is not None and np.isnan(score).any():
-        return None
+    if score is not None:
+        score = score.astype(np.float64, copy=False)  # an unsigned number has no negative one, by which it is sorted
+        if np.isnan(score).any():
+            return None
     return Hits(queries, names, query, ids, score, rank)
 
 

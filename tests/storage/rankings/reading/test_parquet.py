@@ -42,6 +42,12 @@ def test_scores_order_them_and_ids_what_is_equal_in_64_bits(file) -> None:
     assert dict(run) == {"q": ["c", "b", "a"], "r": ["a"]}
 
 
+@pytest.mark.parametrize(("kind", "least"), [(pa.uint8(), 0), (pa.uint64(), 0), (pa.int8(), -128)])
+def test_scores_may_be_integers_of_any_kind(file, kind: pa.DataType, least: int) -> None:
+    run = read_run(file(query_id=["q"] * 3, id=IDS[1:], score=pa.array([least, 5, 3], kind)))
+    assert dict(run) == {"q": ["b", "c", "a"]}
+
+
 def test_ranks_order_them_whatever_the_scores_say(file) -> None:
     run = read_run(file(query_id=QUERIES, id=IDS, rank=[3, 1, 1, 2], score=[9.0, 1.0, 2.0, 3.0]))
     assert dict(run) == {"q": ["b", "c", "a"], "r": ["a"]}
