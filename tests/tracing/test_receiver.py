@@ -231,11 +231,14 @@ def test_no_secret_is_kept_and_only_what_is_read(tmp_path: Path, monkeypatch: py
 
 
 def test_no_secret_of_a_file_is_in_a_saved_evaluation(tmp_path: Path) -> None:
-    secret = {"api_key": KEY, "metadata": json.dumps({"token": KEY})}
+    secret = {"github_token": KEY, "metadata": json.dumps({"token": KEY, "api_keys": [KEY]})}
     failed = {"status": {"code": 2, "message": "401: the key is wrong"}}
     found = retriever("a", "lamp", "lamp", at=1)
     found["attributes"].append(
-        {"key": "retrieval.documents.0.document.metadata", "value": {"stringValue": json.dumps({"api_key": KEY})}}
+        {
+            "key": "retrieval.documents.0.document.metadata",
+            "value": {"stringValue": json.dumps({"subscription_key": KEY})},
+        }
     )
     file = tmp_path / "traces.json"
     file.write_text(json.dumps(request([span("agent", {**kind("AGENT", QUESTION), **secret}, **failed), found])))

@@ -19,7 +19,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Such as `openai:gpt-4o-mini`: the annotator's name, and the key of price lists."""
+        """Such as `openai:gpt-4o-mini`: the annotator's name."""
         ...
 
     @property

@@ -187,15 +187,6 @@ def satisfied_by_hits(match_table: MatchTable, keep: NDArray[np.bool_]) -> Satis
     return _satisfied(match_table.facts, match_table.passages, selected, covering, rule, Text(rule))
 
 
-def satisfying_matches(match_table: MatchTable) -> Matches:
-    """Return the pairs of hit and passage with which the passage is enough for its fact: by coverage, one a passage."""
-    rule = match_table.rule
-    if rule is None or not rule.by_coverage:
-        return match_table.matches
-    text = Text(rule)
-    return match_table.overlaps.take(covered_matches(match_table.passages, match_table.overlaps, rule, text))
-
-
 def _satisfied(
     facts: FactTable, passages: PassageTable, matches: Matches, overlaps: Matches, rule: MatchRule, text: Text
 ) -> Satisfactions:

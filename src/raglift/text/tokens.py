@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_ENCODING = "cl100k_base"
-"""The encoding of OpenAI's text-embedding-3 models, in which published chunk sizes are mostly clean_texts."""
+"""The encoding of OpenAI's text-embedding-3 models, in which published chunk sizes are mostly given."""
 
 
 @dataclass(frozen=True)

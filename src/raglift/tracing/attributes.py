@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from raglift.utilities.secrets import HIDDEN
+from raglift.utilities.secrets import HIDDEN, is_secret_name
 
 MOST_ITEMS = 10_000
 """A list of numbered attributes may have so many; a trace is damaged that numbers them otherwise."""
@@ -22,11 +22,13 @@ _READ = (
     *("gen_ai.usage.", "gen_ai.agent.name", "gen_ai.prompt", "gen_ai.completion"),
 )
 _NOT_READ = ("gen_ai.prompt.name", "input.images")
-_NAME_OF_A_SECRET = re.compile(
-    r"passw|passphrase|secret(?!ar)|authorization|credential|bearer"
-    r"|(?:api|access|auth|private|service|signing)[-_]?key|(?:access|auth|api|refresh|session)[-_]?token|^token$",
+_NO_SECRET = re.compile(r"(?:pad|bos|eos|unk|cls|sep|mask|stop|special|image)_?tokens?$", re.IGNORECASE)
+_KEY = re.compile(r"keys?$", re.IGNORECASE)
+_KEY_TO_A_SERVICE = re.compile(
+    r"(?:api|access|secret|private|subscription|auth|account|admin|master|service|client|signing)[-_]?keys?$",
     re.IGNORECASE,
 )
+"""Other keys are of documents, such as `doc_key`."""
 
 
 def is_read(name: str, join_by: str | None = None) -> bool:
@@ -116,25 +118,29 @@ def is_cut_off(value: Any) -> bool:
     return isinstance(value, str) and value.lstrip()[:2] in ('{"', "[{", '["', "[[") and parsed(value) is None
 
 
-def without_secrets(value: Any, depth: int = 0) -> Any:
+def without_secrets(value: Any, name: str = "", depth: int = 0) -> Any:
     """Return a value of JSON with `***` for each text that is a secret by its name, such as `api_key`.
 
     Args:
         value: an object, a list or a plain value.
+        name: what it is called.
         depth: how deep it lies; what lies too deep is left out.
     """
     if depth > _DEEPEST:
         return None
+    if isinstance(value, str):
+        return HIDDEN if _is_of_a_secret(name) else value
     if isinstance(value, Mapping):
-        return {
-            str(name): HIDDEN
-            if isinstance(inner, str) and _NAME_OF_A_SECRET.search(str(name))
-            else without_secrets(inner, depth + 1)
-            for name, inner in value.items()
-        }
+        return {str(inner): without_secrets(each, str(inner), depth + 1) for inner, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [without_secrets(inner, depth + 1) for inner in value]
+        return [without_secrets(each, name, depth + 1) for each in value]
     return value
+
+
+def _is_of_a_secret(name: str) -> bool:
+    if not is_secret_name(name) or _NO_SECRET.search(name):
+        return False
+    return _KEY.search(name) is None or _KEY_TO_A_SERVICE.search(name) is not None
 
 
 def text_or_none(value: Any) -> str | None:

@@ -32,11 +32,6 @@ class Tree:
     damage: str = ""
     """Why it is no tree; empty where it is one."""
 
-    @property
-    def roots(self) -> tuple[Span, ...]:
-        """The spans that began by themselves."""
-        return tuple(top for top in self.tops if top.raw.parent_id is None)
-
     def below(self, top: Span) -> Iterator[Span]:
         """Yield a span and all below it, each before those in it."""
         waiting = [top]

@@ -29,7 +29,6 @@ QA, CORPUS = "qa.parquet", "corpus.parquet"
 LABELS = ("spans", "texts", "ids")
 """What a chunk of the ground truth becomes: all of a document, a literal text, or a chunk id."""
 _BESIDE = ("path", "start_end_idx")
-_MODIFIED = "last_modified_datetime"  # which AutoRAG asks for in the metadata of each row
 
 
 def read_autorag(

@@ -124,8 +124,7 @@ def _clean(name: str, value: Any, known: KnownSecrets) -> Any:
     if isinstance(found, (dict, list)):
         hidden = without_secrets(found)
         value = value if hidden == found else json.dumps(hidden, ensure_ascii=False)
-    last = name.rpartition(".")[2]
-    return _cleared(without_secrets({last: value})[last], known)
+    return _cleared(without_secrets(value, name.rpartition(".")[2]), known)
 
 
 def _cleared(value: Any, known: KnownSecrets) -> Any:
