@@ -43,9 +43,8 @@ def words_of(text: str) -> list[str]:
     """
     if text.isascii():
         return _split(_ASCII_WORD.findall(text.lower()))
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", bounded_marks(text, "NFKD")).lower()).replace(
-        "’", "'"
-    )
+    lowered = unicodedata.normalize("NFKC", bounded_marks(text, "NFKD")).lower()
+    folded = unicodedata.normalize("NFKC", lowered).replace("’", "'")
     folded = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
     if _HAS_BIGRAMS.search(folded) is None:
         return _split(_WORD.findall(folded))
