@@ -170,5 +170,5 @@ def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Pat
         if words[:2] == ["raglift", "export"]:
             assert CliRunner().invoke(app, words[1:]).exit_code == 0, words
     read = {word for words in commands if words[1:2] != ["export"] for word in words if word.startswith("exports/")}
-    assert len(read) == 3
+    assert len(read) == 2
     assert [name for name in sorted(read) if not Path(name).is_file()] == []

@@ -95,7 +95,7 @@ def _gone_on_with(folder: Path) -> object:
     options = Options()
     spans, _ = spans_of_request(json.dumps(_otlp()).encode(), JSON, "", faults, options)
     kept = KeptSpans(copy)
-    kept.add(spans, options)
+    kept.add(spans)
     kept.close()
     return read_traces(copy, DATA)
 

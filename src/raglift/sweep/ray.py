@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from raglift.errors import ConfigurationError, MissingDependency, RunError
 from raglift.retrieval.devices import AUTO, CPU, checked_device, require_device, resolve_device, resolve_dtype
+from raglift.utilities.limits import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -205,7 +206,7 @@ def _task(name: str, sent: Sequence[Any], item: Any) -> Any:
 
         function, folder = ray.get(sent[0])
         os.environ["RAGLIFT_PROGRESS"] = "0"  # a bar belongs to the process that asked
-        if Path(folder).is_dir():
+        if is_folder(Path(folder)):
             os.chdir(folder)
         _functions.clear()
         _functions[name] = function
