@@ -85,7 +85,7 @@ def test_a_metric_that_the_user_named_ranks_the_cells(tmp_path):
     assert named.best().cell.chunker == LARGE
     assert not named.fairness.decides
     assert any("not like for like" in warning for warning in named.compare().warnings)
-    assert mean_title(named.fairness.area) in named.to_markdown()
+    assert mean_title(named.fairness.area) in str(named)
 
 
 def test_a_file_names_the_primary_metric_or_does_not(tmp_path):

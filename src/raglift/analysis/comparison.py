@@ -11,7 +11,7 @@ import numpy as np
 
 from raglift.analysis.baselines import choose_baseline
 from raglift.analysis.chunking import differently_chunked
-from raglift.analysis.fairness import checked_budget, made_fair, prompts_of, with_named_budget
+from raglift.analysis.fairness import checked_budget, made_fair, prompts_of, with_leads, with_named_budget
 from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
@@ -301,7 +301,7 @@ def compare_systems(
     alike = None
     if fairness is not None:
         apart = _apart(as_scored, chosen, fairness)
-        fairness = replace(fairness, apart=apart)
+        fairness = with_leads(replace(fairness, apart=apart), systems, shared, method)
         as_scored = as_scored if match is None else systems
         if len(apart) < len(systems) - 1 and decides != in_hits:
             alike = _Alike.of(as_scored, systems, chosen, in_hits, apart, shared)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
+from raglift.analysis.paired_statistics import bound_of
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.errors import ConfigurationError
@@ -19,12 +21,14 @@ from raglift.metrics.computing import mean_of, score
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.prompt_measures import (
     DEFAULT_BUDGET,
+    NAMED_BUDGETS,
     PromptRecall,
     RecallArea,
     budget_in_characters,
     scale_of_labels,
 )
 from raglift.metrics.registry import MEASURES
+from raglift.stats.paired_tests import holm, paired_differences
 from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
 from raglift.types.metric import Metric, Tokens
 from raglift.types.rankings import Ranking
@@ -34,15 +38,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
-
-
-UNFILLED = 0.05
-"""Above this share of queries whose prompts end before the budget, a system cannot be recommended by it."""
+    from raglift.matching.matches import MatchTable
 
 
 # What was done so that systems of different chunks are compared fairly.
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The system with the highest recall at a prompt size."""
+
+    budget: Tokens
+    """The size of the prompt."""
+    system: str
+    """The system."""
+    recall: float
+    """Its mean recall there."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,12 @@ class Fairness:
     """For each system, of how many scored queries the hits end before the budget though more could come."""
     long_facts: int = 0
     """Facts of which every passage is longer than the budget."""
+    at_whole: Lead | None = None
+    """The system with the highest `area` where passages must be covered whole, if it is another than as matched."""
+    leads: tuple[Lead, ...] = ()
+    """The leader at each named prompt size that all systems fill; none where several have the highest recall."""
+    change: tuple[Lead, Lead] | None = None
+    """Two of them of which each is significantly better than the other at its own size; None where there are none."""
     rescored: tuple[str, ...] = ()
     """The systems that were scored by containment, and were scored again by coverage."""
     containment: Mapping[str, float] | None = None
@@ -201,6 +220,7 @@ def with_prompts(fairness: Fairness, systems: Mapping[str, EvaluationRecord], sh
         filled=filled,
         unfilled=unfilled,
         long_facts=_long_facts(next(iter(systems.values())), limit),
+        at_whole=_at_whole(systems, shared, area),
     )
 
 
@@ -252,6 +272,96 @@ def _long_facts(evaluation: EvaluationRecord, limit: float) -> int:
     """Return how many facts have only passages that are longer than so many characters."""
     facts = (fact for query in evaluation.dataset.queries if query.is_labelled for fact in query.facts)
     return sum(all(passage.text is not None and len(passage.text) > limit for passage in one.passages) for one in facts)
+
+
+def _at_whole(systems: Mapping[str, EvaluationRecord], shared: SharedQueries, area: Metric) -> Lead | None:
+    """Return which system has the highest area where passages must be covered whole; None if none other leads then."""
+    rules = {rule_of(one) for one in systems.values()}
+    if len(rules) > 1 or not (rule := next(iter(rules))).by_coverage or rule.threshold == 1.0:
+        return None
+    whole, part = {}, {}
+    for name, one in systems.items():
+        table = replace(match_tables_of(one)[-1], rule=replace(rule, threshold=1.0))
+        part[name] = mean_of(area, shared.columns(name, one.scores.of(one.after, area)))
+        whole[name] = mean_of(area, shared.columns(name, _last_scores(one, table, area)))
+    leader = max(whole, key=whole.__getitem__)
+    return None if leader == max(part, key=part.__getitem__) else Lead(area.budget or Tokens(1), leader, whole[leader])
+
+
+def _last_scores(evaluation: EvaluationRecord, table: MatchTable, metric: Metric) -> NDArray[np.float64]:
+    """Return a metric after the last stage, for each query; NaN for one without labels."""
+    last = replace(evaluation.run, stages=evaluation.run.stages[-1:])
+    values: NDArray[np.float64] = score(last, evaluation.dataset, [table], [metric], evaluation.profile).values[0, 0]
+    return values
+
+
+# Which system leads at which prompt size, and whether that changes.
+
+
+UNFILLED = 0.05
+"""Above this share of queries whose prompts end before it, a size is not looked at."""
+
+
+def with_leads(
+    fairness: Fairness, systems: Mapping[str, EvaluationRecord], shared: SharedQueries, method: Method
+) -> Fairness:
+    """Return what was done with the leaders at the named prompt sizes, and a change of lead that is significant.
+
+    A change is two sizes of which each has a leader that is significantly better there than that of the other, by
+    paired tests of recall at both, corrected by Holm over all pairs of systems at all sizes.
+    """
+    if fairness.area is None:
+        return fairness
+    sizes = [
+        size
+        for size in map(Tokens, NAMED_BUDGETS)
+        if all(_is_filled(one, shared.places[name], size) for name, one in systems.items())
+    ]
+    values = {
+        (size, name): shared.columns(name, recall_at(one, size)) for size in sizes for name, one in systems.items()
+    }
+    leads = []
+    for size in sizes:
+        means = {name: mean_of(PromptRecall @ size, values[size, name]) for name in systems}
+        if known := {name: mean for name, mean in means.items() if not np.isnan(mean)}:
+            best = max(known, key=known.__getitem__)
+            if list(known.values()).count(known[best]) == 1:
+                leads.append(Lead(size, best, known[best]))
+    pairs = list(combinations(dict.fromkeys(lead.system for lead in leads), 2))
+    tests = [(size, *pair) for size in sizes for pair in pairs]
+    if not pairs:
+        return replace(fairness, leads=tuple(leads))
+    columns = np.stack([values[size, one] - values[size, other] for size, one, other in tests], axis=1)
+    found = paired_differences(
+        columns, seed=method.seed, confidence=method.confidence, bounds=[bound_of(fairness.area)] * len(tests)
+    )
+    untested = len(sizes) * len(systems) * (len(systems) - 1) // 2 - len(tests)
+    p = holm([*(one.p for one in found), *[1.0] * untested]).tolist()
+    shown = {
+        (size, *((one, other) if difference.mean > 0 else (other, one)))
+        for (size, one, other), difference, corrected in zip(tests, found, p, strict=False)
+        if corrected <= method.alpha and not difference.too_skewed
+    }
+    change = next(
+        (
+            (low, high)
+            for low, high in combinations(leads, 2)
+            if (low.budget, low.system, high.system) in shown and (high.budget, high.system, low.system) in shown
+        ),
+        None,
+    )
+    return replace(fairness, leads=tuple(leads), change=change)
+
+
+def recall_at(evaluation: EvaluationRecord, size: Tokens) -> NDArray[np.float64]:
+    """Return recall at a prompt size after the last stage, for each query; NaN for one without labels."""
+    return _last_scores(evaluation, match_tables_of(evaluation)[-1], PromptRecall @ size)
+
+
+def _is_filled(evaluation: EvaluationRecord, places: NDArray[np.int64], size: Tokens) -> bool:
+    area = RecallArea @ size
+    unfilled = prompts_of(with_metrics(evaluation, [area]), area).unfilled[places]
+    return not len(unfilled) or float(unfilled.mean()) <= UNFILLED
 
 
 def with_named_budget(

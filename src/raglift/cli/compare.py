@@ -167,6 +167,8 @@ def _fairness_as_json(comparison: Comparison) -> dict[str, Any] | None:
         "tokens_sent": found.sent,
         "tokens_filled": found.filled,
         "unfilled": found.unfilled,
+        "leads": [{"tokens": lead.budget.most, "system": lead.system, "recall": lead.recall} for lead in found.leads],
+        "change_of_lead": None if found.change is None else [lead.budget.most for lead in found.change],
         **attributes(found, "rescored", "containment"),
     }
 

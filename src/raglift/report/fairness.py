@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def fairness_sentences(comparison: ComparisonRecord) -> list[str]:
-    """Return what decides and why, what cannot be compared, and where k hits are much of an index."""
+    """Return what decides and why, what cannot be compared, who leads, and where k hits are much of an index."""
     found, systems = comparison.fairness, dict(zip(comparison.names, comparison.evaluations, strict=True))
     if found is None:
         return index_sentences(systems, comparison.primary.k)
-    sentences = [reading_sentence(found), *_not_comparable(comparison, found)]
+    sentences = [reading_sentence(found), *_not_comparable(comparison, found), *size_sentences(found)]
     same = [name for name in comparison.others if comparison.deciding(name).metric != comparison.primary]
     if same:
         sentences.append(
@@ -45,6 +45,32 @@ def reading_sentence(found: Fairness) -> str:
         f"prompt sizes up to {found.budget.most:,} tokens ({limit:,.0f} characters, {found.characters_per_token:.2f} a "
         "token in the labelled passages)."
     )
+
+
+def size_sentences(found: Fairness) -> list[str]:
+    """Return who leads at which prompt size, and whether another would where passages must be read whole."""
+    told = []
+    sizes: dict[str, list[str]] = {}
+    for lead in found.leads:
+        sizes.setdefault(lead.system, []).append(f"{lead.budget.most:,}")
+    if found.change is not None:
+        low, high = found.change
+        told.append(
+            f"Recall by prompt size: {low.system} leads at {low.budget.most:,} tokens, {high.system} at "
+            f"{high.budget.most:,}, both significantly (Holm over sizes and pairs)."
+        )
+    elif sizes:
+        highest = "; ".join(
+            f"highest at {' and '.join([', '.join(at[:-1])] * (len(at) > 1) + at[-1:])} tokens: {system}"
+            for system, at in sizes.items()
+        )
+        told.append(f"Recall by prompt size: {highest}{'; no significant change of lead' * (len(sizes) > 1)}.")
+    if found.at_whole is not None and found.area is not None:
+        told.append(
+            f"The order depends on how much of a passage is enough: where all of it must be read, "
+            f"{found.at_whole.system} has the highest {mean_title(found.area)}, {found.at_whole.recall:.3f}."
+        )
+    return told
 
 
 def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:

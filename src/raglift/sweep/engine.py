@@ -195,7 +195,7 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
         raise folder.damaged(str(error)) from None
     results = [_with_primary(folder, result, primary) for result in results]
     is_named = race.primary is not None or head["primary_named"]
-    results, decides, fairness = decided_fairly(results, primary, is_named=is_named, budget=budget)
+    results, decides, fairness = decided_fairly(results, primary, is_named=is_named, budget=budget, seed=head["seed"])
     found = SweepResult(
         head["title"],
         decides,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.fairness import made_fair
+from raglift.analysis.fairness import made_fair, with_leads
+from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import SharedQueries, named
 from raglift.analysis.upper_bound import rule_of
-from raglift.report.fairness import index_sentences, matching_sentence, reading_sentence
+from raglift.report.fairness import index_sentences, matching_sentence, reading_sentence, size_sentences
 from raglift.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def decided_fairly(
-    results: Sequence[CellResult], primary: Metric, *, is_named: bool, budget: int | None = None
+    results: Sequence[CellResult], primary: Metric, *, is_named: bool, budget: int | None = None, seed: int = 0
 ) -> tuple[list[CellResult], Metric, Fairness | None]:
     """Return the cells with the metric by which they are ranked, that metric, and what was done for fairness.
 
@@ -34,6 +35,7 @@ def decided_fairly(
         primary: the metric of the sweep.
         is_named: whether the user named it; then it ranks the cells in any case.
         budget: the tokens of the prompt at which chunks are compared; by default 2,000.
+        seed: of the permutation tests.
     """
     measured = {one.cell.name: one.evaluation for one in results if one.evaluation is not None}
     if not measured:
@@ -53,6 +55,7 @@ def decided_fairly(
     area = None if fairness is None else fairness.area
     if fairness is None or area is None:
         return list(results), primary, fairness
+    fairness = with_leads(fairness, systems, shared, method_of(seed, 0.95))
     found = [
         one if one.evaluation is None else replace(one, evaluation=Evaluation.from_record(systems[one.cell.name]))
         for one in results
@@ -63,7 +66,11 @@ def decided_fairly(
 def sweep_sentences(result: SweepResult) -> list[str]:
     """Return what decides between cells of different chunks and why, and where k hits are much of an index."""
     found = result.fairness
-    told = [] if found is None else [reading_sentence(found), *_unfilled(result, found), matching_sentence(found)]
+    told = (
+        []
+        if found is None
+        else [reading_sentence(found), *_unfilled(result, found), *size_sentences(found), matching_sentence(found)]
+    )
     k = result.primary.k if found is None or found.in_hits is None else found.in_hits.k
     of_chunkers = {one.cell.chunker or one.cell.name: one.evaluation for one in result.finished if one.evaluation}
     return [*filter(None, told), *index_sentences(of_chunkers, k)]

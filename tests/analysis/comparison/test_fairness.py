@@ -7,7 +7,7 @@ import pytest
 
 import raglift.analysis.fairness
 from raglift.analysis.chunking import differently_chunked, hit_length
-from raglift.analysis.fairness import prompts_of
+from raglift.analysis.fairness import Lead, prompts_of
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
@@ -66,6 +66,16 @@ def test_chunks_that_are_forty_times_as_long_are_not_better_for_it(comparison):
     assert comparison.primary == AREA
     assert comparison.row("6000").difference.mean < 0
     assert comparison.row("6000").verdict == "not significant"
+
+
+def test_the_first_lines_say_what_decides_and_the_table_has_the_figures_beside_it(comparison):
+    lines = " ".join(str(comparison).split())
+    assert "- Chunks differ, so systems are compared by what is read: Recall up to 2,000 tokens is recall" in lines
+    table = comparison.to_markdown().split("\n| ")[1:]
+    assert table[0].split(" | ")[:9] == [
+        *("system", "Recall up to 2,000 tokens [95%]", "difference [95%]", "p (Holm)", "verdict"),
+        *("Recall at 2,000 tokens", "HitRate@10", "NDCG@10", "tokens sent |"),
+    ]
 
 
 def test_the_budget_is_2000_tokens_in_characters_of_the_labels(full, comparison):
@@ -139,6 +149,13 @@ def test_a_third_system_changes_no_figure_of_a_pair(full, third):
     assert pair.primary == three.primary
     for metric in pair.metrics:
         assert same_pair(pair.row("1000", metric)) == same_pair(three.row("1000", metric))
+
+
+def test_so_it_is_where_prompts_are_not_full(systems):
+    pair = compare({**systems, "150": systems["150"]}, baseline="150")
+    three = compare({**systems, "1000": of_chunks(1000)}, baseline="150")
+    assert same_pair(pair.row("6000")) == same_pair(three.row("6000"))
+    assert pair.row("6000").verdict == three.row("6000").verdict == "not comparable by size"
 
 
 def test_systems_of_the_same_chunks_are_decided_as_where_they_are_alone(full):
@@ -250,6 +267,53 @@ def test_so_it_is_where_chunks_are_the_same_and_what_is_read_was_named():
     assert found.row("other").verdict == "not comparable by size"
 
 
+# Who leads at which prompt size.
+
+
+def test_the_leaders_are_those_of_recall_at_each_size_that_all_fill(full, comparison):
+    leads = comparison.fairness.leads
+    assert [lead.budget.most for lead in leads] == [500, 2000]  # two share it at 1,000; not all fill 4,000
+    for lead in leads:
+        recalls = {
+            name: rescore(one, metrics=[PromptRecall @ lead.budget], match="coverage").scores.mean(
+                "retrieve", PromptRecall @ lead.budget
+            )
+            for name, one in full.items()
+        }
+        assert (lead.recall, lead.system) == (max(recalls.values()), max(recalls, key=recalls.get))
+
+
+def two_sizes(queries, early, late):
+    """Two systems of one long hit: of the first the fact is early in some queries, of the second late in others."""
+    data = Dataset.from_dict({f"Who trims lamp {number}?": [LAMP] for number in range(queries)})
+
+    def system(position, length, of):
+        found = {query.text: place < of * queries for place, query in enumerate(data.queries)}
+
+        def search(query):
+            return [("x" * position + LAMP * found[query]).ljust(length, "y")]
+
+        return evaluate(search, data, ks=(1,), progress=False)
+
+    return {"early": system(100, 20000, early), "late": system(4500, 40000, late)}
+
+
+def test_a_change_of_lead_is_claimed_where_both_are_significant():
+    found = compare(two_sizes(60, 0.4, 0.9), baseline="early")
+    low, high = found.fairness.change
+    assert (low.budget.most, low.system, high.budget.most, high.system) == (500, "early", 2000, "late")
+    (sentence,) = [one for one in fairness_sentences(found) if one.startswith("Recall by prompt size")]
+    assert sentence.startswith("Recall by prompt size: early leads at 500 tokens, late at 2,000, both significantly")
+
+
+@pytest.mark.parametrize(("early", "late"), [(0.4, 0.45), (0.03, 0.9)])
+def test_a_change_of_lead_that_may_be_chance_at_either_size_is_none(early, late):
+    found = compare(two_sizes(60, early, late), baseline="early")
+    assert [lead.system for lead in found.fairness.leads] == ["early", "early", "late", "late"]
+    assert found.fairness.change is None
+    assert any("no significant change of lead" in one for one in fairness_sentences(found))
+
+
 def test_nobody_leads_where_all_find_the_same():
     text = " ".join(f"word{number}" for number in range(4000))
     data = Dataset((Query("q", "word1", (Fact((Passage(text),)),)),), (Document("whole", text),))
@@ -261,8 +325,10 @@ def test_nobody_leads_where_all_find_the_same():
         primary="ndcg@10",
     )
     assert {row.mean for row in found.of(found.fairness.area)} == {0.0}
+    assert found.fairness.leads == ()
     (told,) = [one for one in found.warnings if one.startswith("not like for like")]
     assert "none leads" in told
+    assert not any(one.startswith("Recall by prompt size") for one in fairness_sentences(found))
 
 
 @pytest.mark.parametrize("budget", [0, -5, "2k", 1.5, True])
@@ -270,6 +336,30 @@ def test_a_budget_that_is_none_is_refused_by_its_name_also_where_chunks_are_the_
     for one in (full["150"], full["6000"]):
         with pytest.raises(ConfigurationError, match=r"^budget: found"):
             compare(full["150"], one, budget=budget)
+
+
+def test_a_pair_has_both_figures_at_the_budget(full):
+    pair = compare({name: full[name] for name in ("150", "1000")}, baseline="150")
+    rows = [pair.row(name, RECALL) for name in ("1000", "150")]
+    large, small = (f"{row.mean:.0%} [{row.interval.low:.0%}, {row.interval.high:.0%}]" for row in rows)
+    assert f"at 2,000 tokens {large} against {small} of the facts" in comparison_sentence(pair)
+
+
+def test_another_order_where_all_of_a_passage_must_be_read_is_told(comparison):
+    whole = {
+        name: rescore(one, metrics=[AREA], match=MatchRule("coverage", threshold=1.0)).scores.mean("retrieve", AREA)
+        for name, one in zip(comparison.names, comparison.evaluations, strict=True)
+    }
+    best = max(whole, key=whole.get)
+    assert best != max(comparison.names, key=lambda name: comparison.row(name).mean)
+    assert comparison.fairness.at_whole == Lead(Tokens(2000), best, pytest.approx(whole[best]))
+    assert any(one.startswith("The order depends on how much of a passage") for one in fairness_sentences(comparison))
+
+
+def test_nothing_is_said_of_the_order_where_it_does_not_depend_on_that(full):
+    strict = {name: rescore(one, match=MatchRule("coverage", threshold=1.0)) for name, one in full.items()}
+    assert compare(strict, baseline="150").fairness.at_whole is None
+    assert compare(full, baseline="150", match="containment").fairness.at_whole is None
 
 
 # Matched by coverage, with containment beside it.
@@ -418,6 +508,11 @@ def test_known_chunks_tell_whether_they_differ_whatever_the_length_of_the_hits()
 # What share of an index k hits are.
 
 
+def test_the_verdict_says_where_k_hits_are_more_than_a_tenth_of_an_index(comparison):
+    told = "10 hits are 42% of the index of 6000 (24 chunks), 10% of the index of 1000 (99 chunks)."
+    assert fairness_sentences(comparison)[-1] == told
+
+
 @pytest.mark.parametrize(
     ("chunks", "share"), [(5, "2 hits are 40 % of the index (5 chunks)"), (20, None), (19, "11 %")]
 )
@@ -468,6 +563,17 @@ def test_the_tables_by_baseline_have_what_a_comparison_with_that_baseline_has(th
     assert shown == [[cell.text for cell in row[:5]] for row in direct.rows]
 
 
+def test_the_first_sentence_names_what_decides_where_the_best_has_the_chunks_of_the_baseline(three):
+    best = compare(three, baseline="6000").best
+    (baseline,) = {"600", "600 b"} - {best}
+    comparison = compare(three, baseline=baseline)
+    decides = comparison.deciding(best)
+    assert decides.metric == NDCG @ 10
+    worse = dataclasses.replace(decides, verdict="worse")
+    rows = tuple(worse if row is decides else row for row in comparison.rows)
+    assert "significantly worse" in comparison_sentence(dataclasses.replace(comparison, rows=rows))
+
+
 def test_recall_at_a_budget_that_prompts_do_not_reach_has_no_verdict(three):
     pair = {name: three[name] for name in ("600", "6000")}
     assert compare(pair, primary=RECALL).row("6000").verdict == "not comparable by size"
@@ -479,3 +585,8 @@ def test_recall_at_a_budget_that_prompts_do_not_reach_has_no_verdict(three):
 def test_a_named_metric_of_what_is_read_says_at_which_budget(full):
     pair = {name: full[name] for name in ("400", "6000")}
     assert compare(pair, primary=PromptRecall @ Tokens(500), budget=1000).fairness.area == RecallArea @ Tokens(500)
+
+
+def test_a_leader_at_one_prompt_size_is_said_to_lead_there(three):
+    told = " ".join(fairness_sentences(compare({name: three[name] for name in ("600 b", "6000")}, budget=300)))
+    assert "no significant change of lead; the highest are 600" not in told
