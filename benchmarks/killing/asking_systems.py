@@ -58,6 +58,7 @@ systems: {slow: "slow_system:slow", slower: "slow_system:slower"}
 candidates: 3
 ks: [1, 3]
 primary: ndcg@3
+budget: null
 """
 _SET_ASIDE = "set aside: the process ended"
 _IN_FLIGHT = 1
@@ -149,7 +150,7 @@ class AskingOne:
 
 
 class AskingTwo(AskingOne):
-    """`raglift sweep` over two systems of a user's."""
+    """`raglift sweep` over two systems of a user's. Prompts are not filled, so each question is asked once."""
 
     name = "sweep over own systems"
 
