@@ -124,10 +124,9 @@ def _decide(page: httpx.Client, index: int, chunk: int, grade: int) -> None:
         Fault: it is not.
     """
     shown = page.get(f"/api/query/{index}").raise_for_status().json()
-    seen = shown["query"]["pool"][chunk]["grade"]
-    operation = {"kind": "grade", "chunk": chunk, "grade": grade, "seen": seen}
-    told = {"start": shown["start"], "tab": "t", "version": shown["query"]["version"], "operation": operation}
-    answer = page.post(f"/api/query/{index}", json=told)
+    operation = {"kind": "grade", "chunk": chunk, "grade": grade}
+    decision = {"version": shown["query"]["version"], "operation": operation}
+    answer = page.post(f"/api/query/{index}", json=decision)
     found: dict[str, Any] = answer.json()
     if answer.status_code != 200 or found["saving"]["unsaved"] or found["saving"]["problem"]:
         raise Fault(f"a decision was not saved: {answer.status_code} {found.get('error') or found.get('saving')}")
