@@ -49,13 +49,13 @@ def reading_sentence(found: Fairness) -> str:
 
 def size_sentences(found: Fairness) -> list[str]:
     """Return who leads at which prompt size, and whether another would where passages must be read whole."""
-    told = []
+    sentences = []
     sizes: dict[str, list[str]] = {}
     for lead in found.leads:
         sizes.setdefault(lead.system, []).append(f"{lead.budget.most:,}")
     if found.change is not None:
         low, high = found.change
-        told.append(
+        sentences.append(
             f"Recall by prompt size: {low.system} leads at {low.budget.most:,} tokens, {high.system} at "
             f"{high.budget.most:,}, both significantly (Holm over sizes and pairs)."
         )
@@ -64,13 +64,13 @@ def size_sentences(found: Fairness) -> list[str]:
             f"highest at {' and '.join([', '.join(at[:-1])] * (len(at) > 1) + at[-1:])} tokens: {system}"
             for system, at in sizes.items()
         )
-        told.append(f"Recall by prompt size: {highest}{'; no significant change of lead' * (len(sizes) > 1)}.")
+        sentences.append(f"Recall by prompt size: {highest}{'; no significant change of lead' * (len(sizes) > 1)}.")
     if found.at_whole is not None and found.area is not None:
-        told.append(
+        sentences.append(
             f"The order depends on how much of a passage is enough: where all of it must be read, "
             f"{found.at_whole.system} has the highest {mean_title(found.area)}, {found.at_whole.recall:.3f}."
         )
-    return told
+    return sentences
 
 
 def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:

@@ -66,14 +66,14 @@ def decided_fairly(
 def sweep_sentences(result: SweepResult) -> list[str]:
     """Return what decides between cells of different chunks and why, and where k hits are much of an index."""
     found = result.fairness
-    told = (
+    sentences = (
         []
         if found is None
         else [reading_sentence(found), *_unfilled(result, found), *size_sentences(found), matching_sentence(found)]
     )
     k = result.primary.k if found is None or found.in_hits is None else found.in_hits.k
     of_chunkers = {one.cell.chunker or one.cell.name: one.evaluation for one in result.finished if one.evaluation}
-    return [*filter(None, told), *index_sentences(of_chunkers, k)]
+    return [*filter(None, sentences), *index_sentences(of_chunkers, k)]
 
 
 def _unfilled(result: SweepResult, found: Fairness) -> list[str]:
