@@ -74,9 +74,16 @@ def test_what_answered_before_is_no_stub(asynchronous: bool) -> None:
     assert set(retriever.calls) == {"sync"}
 
 
+def test_a_stub_that_hides_what_its_base_answers_is_tried_until_that_has_answered() -> None:
+    retriever = Retriever(stub, fails_at_two)
+    assert [texts(retriever.retrieve_one(query, 1)) for query in ("one", "three")] == [["one"], ["three"]]
+    assert retriever.calls == ["sync", "async", "async"]
+
+
 def test_without_an_async_method_the_error_is_that_of_the_query() -> None:
     retriever = Retriever(fails_at_two, stub)
-    with pytest.raises(NotImplementedError):
-        retriever.retrieve_one("two", 1)
+    for _ in range(2):
+        with pytest.raises(NotImplementedError):
+            retriever.retrieve_one("two", 1)
     assert texts(retriever.retrieve_one("one", 1)) == ["one"]
-    assert retriever.calls == ["sync", "sync"]
+    assert retriever.calls == ["sync", "async", "sync", "sync"]

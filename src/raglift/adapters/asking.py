@@ -50,8 +50,8 @@ class Refusals:
 class BothWays(ABC):
     """Is asked by a sync or an async method.
 
-    If one of them is only a stub, which raises NotImplementedError before it ever answered, the other is asked from
-    then on, if it is known to answer: trying the stub again would repeat what comes before it.
+    One of them may be a stub, which raises NotImplementedError and never answered: then the other is asked, and, once
+    that has answered, asked alone. A method that a framework derived from the stub raises the same; it is asked once.
 
     Args:
         sync: whether it can be asked without an event loop.
@@ -59,9 +59,9 @@ class BothWays(ABC):
     """
 
     def __init__(self, *, sync: bool = True, asynchronous: bool = False) -> None:
-        self._has_sync, self._has_async = sync, asynchronous
         self._sync_answered = self._async_answered = False
-        self._sync_is_stub = self._async_is_stub = False
+        self._sync_is_stub, self._async_is_stub = not sync, False
+        self._async_may_be_stub = not asynchronous
 
     @abstractmethod
     def ask(self, *given: Any) -> Any:
@@ -77,13 +77,18 @@ class BothWays(ABC):
             try:
                 found = self.ask(*given)
             except NotImplementedError:
-                if self._sync_answered or not self._has_async:
+                if self._sync_answered or self._async_is_stub:
                     raise
-                self._sync_is_stub = True
             else:
                 self._sync_answered = True
                 return found
-        return result_of(self.ask_async(*given))
+        try:
+            found = result_of(self.ask_async(*given))
+        except NotImplementedError:
+            self._async_is_stub = self._async_may_be_stub
+            raise
+        self._sync_is_stub = self._async_answered = True
+        return found
 
     async def answer_async(self, *given: Any) -> Any:
         """Return an answer without blocking, in a thread if there is no async method."""
@@ -91,13 +96,14 @@ class BothWays(ABC):
             try:
                 found = await self.ask_async(*given)
             except NotImplementedError:
-                if self._async_answered or not self._has_sync:
+                if self._async_answered or self._sync_is_stub:
                     raise
-                self._async_is_stub = True
             else:
                 self._async_answered = True
                 return found
-        return await asyncio.to_thread(self.ask, *given)
+        found = await asyncio.to_thread(self.ask, *given)
+        self._async_is_stub = self._sync_answered = True
+        return found
 
 
 class _Copied(BothWays):
