@@ -106,7 +106,7 @@ def test_rankings_of_any_ids_are_exported_to_the_folder_alone(name: str, tmp_pat
     dataset = replace(evaluation.dataset, queries=queries, name=name)
     named = replace(evaluation, dataset=dataset, run=replace(evaluation.run, traces=traces))
     (tmp_path / "inner").mkdir()
-    export(named, tmp_path / "inner" / "out", escape_ids=True)
+    export(named, tmp_path / "inner" / "out")
     assert {path.name for path in (tmp_path / "inner").iterdir()} == {"out"}
     assert {path.partition("/")[0] for path in content(tmp_path)} == {"inner"}
 

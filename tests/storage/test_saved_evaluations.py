@@ -271,7 +271,7 @@ def test_a_failure_at_the_last_step_brings_back_what_was_there(evaluation, tmp_p
     replace = Path.replace
 
     def fail(self, target):
-        if self.name == "run" and Path(target) == folder:
+        if self.name == "written" and Path(target) == folder:
             raise error
         return replace(self, target)
 

@@ -9,7 +9,6 @@ import pytest
 
 import raglift as rl
 from raglift.adapters.splitters import chunker_by_name
-from raglift.errors import ConfigurationError
 from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.sweep.engine import plan_sweep, run_sweep
@@ -84,13 +83,6 @@ def test_each_cell_is_what_evaluating_it_alone_gives_and_resumes(
     monkeypatch.setattr(SentenceTransformerEmbedder, "embed", lambda *_: pytest.fail("computed again"))
     again = run_sweep(replace(sweep, ks=(1,), primary="ndcg@1"), tmp_path / "other", progress=False)
     assert not again.failed
-
-
-def test_cells_that_index_more_than_the_text_are_not_exported(dataset: rl.Dataset, tmp_path: Path) -> None:
-    sweep = Sweep(dataset=dataset, chunkers=CHUNKERS[1], retrievers="bm25", candidates=4, ks=(1,), primary="ndcg@1")
-    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
-    with pytest.raises(ConfigurationError, match=r"indexed with more than their text; expected .* \(\+headings\)"):
-        result.export_best(tmp_path / "pipeline", cell=result.finished[0].cell.name)
 
 
 def test_chunkers_are_written_as_texts_and_as_mappings() -> None:

@@ -110,12 +110,6 @@ class RunSweep:
     effort: Annotated[str | None, typer.Option(metavar="SHARE|TIME")] = None
     """Race the cells, in place of the file's effort: '40%' of all questions, or '30 minutes'."""
     margin: Margin = None
-    export_best: Path | None = None
-    """Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."""
-    export_cell: Annotated[str | None, RARE] = None
-    """With --export-best: name or key of another cell than the recommended one."""
-    overwrite: Annotated[bool, RARE] = False
-    """With --export-best: replace existing scripts."""
     details: Annotated[bool, typer.Option("--all")] = False
     """Also print every metric, costs, failures and the queries that moved."""
     track: Annotated[Track, RARE] = ()

@@ -169,8 +169,6 @@ class Export:
     """Stage whose rankings are written. Default: the last."""
     all_stages: bool = False
     """Write one file of rankings per stage."""
-    escape_ids: bool = False
-    """With trec: write white space, control characters and % in ids as in URLs (%20)."""
     overwrite: bool = False
     """Replace an existing export, and nothing else."""
     as_json: AsJson = False

@@ -86,7 +86,6 @@ def run_export(request: Export) -> None:
         form=cast("WrittenForm", request.form),
         stage=request.stage,
         all_stages=request.all_stages,
-        escape_ids=request.escape_ids,
         overwrite=request.overwrite,
     )
     if request.as_json:

@@ -73,7 +73,6 @@ def run(request: RunSweep) -> None:
     result = _with_margin(result, request)
     _print(result, request)
     sys.stderr.write(f"kept in {result.folder}\n")
-    _export(result, request)
     _track(result, tracking)
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
@@ -87,11 +86,6 @@ def _check(request: RunSweep) -> None:
         checked_margin(request.margin)
     if request.plan and request.track:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
-    if request.export_best is None and (request.export_cell is not None or request.overwrite):
-        option = "--overwrite" if request.export_cell is None else "--export-cell"
-        raise ConfigurationError(f"{option}: found it without --export-best; expected the folder for the scripts")
-    if request.plan and request.export_best is not None:
-        raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
 
 
 def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
@@ -123,18 +117,11 @@ def show(request: RunSweep, tracking: Tracking) -> None:
         )
     result = _with_margin(load_sweep_result(request.file), request)
     _print(result, request)
-    _export(result, request)
     _track(result, tracking)
 
 
 def _with_margin(result: SweepResult, request: RunSweep) -> SweepResult:
     return result if request.margin is None else replace(result, margin=request.margin)
-
-
-def _export(result: SweepResult, request: RunSweep) -> None:
-    if request.export_best is not None:
-        files = result.export_best(request.export_best, cell=request.export_cell, overwrite=request.overwrite)
-        sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
 
 
 def _track(result: SweepResult, tracking: Tracking) -> None:
@@ -156,10 +143,7 @@ def _print(result: SweepResult, request: RunSweep) -> None:
 def _next_line(result: SweepResult) -> str:
     """Return what to type next."""
     folder = shlex.quote(str(result.folder))
-    return (
-        f"Next: raglift report {folder} shows every query; raglift sweep {folder} --all prints every metric, "
-        f"--export-best FOLDER the recommended pipeline"
-    )
+    return f"Next: raglift report {folder} shows every query; raglift sweep {folder} --all prints every metric"
 
 
 def _as_json(result: SweepResult) -> dict[str, Any]:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from raglift.rendering.presenting import Presentable
     from raglift.report.charts.plots import EvaluationPlots
     from raglift.storage.rankings.exporting import Export
-    from raglift.storage.rankings.interop import InIrMeasures, InRanx
     from raglift.types.metric import Metric
 
 
@@ -249,7 +248,6 @@ class Evaluation(EvaluationRecord):
         *,
         stage: str | None = None,
         all_stages: bool = False,
-        escape_ids: bool = False,
         overwrite: bool = False,
     ) -> Export:
         """Write a TREC run and qrels, which trec_eval and most other tools read; what comes back says what to compare.
@@ -260,45 +258,15 @@ class Evaluation(EvaluationRecord):
             folder: where to, for `run.trec`, `qrels.txt` and `export.json`; its parents are made when missing.
             stage: the stage whose rankings are written; by default the last.
             all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
-            escape_ids: write white space and control characters of ids, which TREC files cannot hold, as in a URL.
             overwrite: replace an export that is already there; nothing else is ever replaced.
 
         Raises:
             ConfigurationError: no such stage.
-            DatasetError: ids that TREC files cannot hold, all of them listed; or the folder is taken or cannot be
-                written.
+            DatasetError: the folder is taken or cannot be written.
         """
         from raglift.storage.rankings.exporting import export
 
-        return export(
-            self,
-            folder,
-            stage=stage,
-            all_stages=all_stages,
-            escape_ids=escape_ids,
-            overwrite=overwrite,
-        )
-
-    def to_ranx(self) -> InRanx:
-        """Return the labels as a `ranx.Qrels`, and a `ranx.Run` for each stage: `qrels, runs = evaluation.to_ranx()`.
-
-        Raises:
-            ConfigurationError: no query has labels.
-            MissingDependency: ranx is not installed.
-        """
-        from raglift.storage.rankings.interop import to_ranx
-
-        return to_ranx(self)
-
-    def to_ir_measures(self) -> InIrMeasures:
-        """Return the labels as ir_measures' `Qrel` records, and each stage's hits as `ScoredDoc` records, in a pair.
-
-        Raises:
-            MissingDependency: ir_measures is not installed.
-        """
-        from raglift.storage.rankings.interop import to_ir_measures
-
-        return to_ir_measures(self)
+        return export(self, folder, stage=stage, all_stages=all_stages, overwrite=overwrite)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; print() shows the table)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields, is_dataclass
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from raglift.storage.layout import (
 from raglift.types.checking import defaults_of
 from raglift.utilities.limits import is_folder, is_there, is_valid_path, resolved, user_path
 from raglift.utilities.plain_values import plain
-from raglift.utilities.replacing import move_folder, staging_folder, unwritable
+from raglift.utilities.replacing import replacing_folder, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,15 +57,8 @@ def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwri
     """
     target = user_path(folder)
     try:
-        check_free(target, overwrite=overwrite)
-        place = resolved(target)  # where a link leads to
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with staging_folder(place) as temporary:
-            written = temporary / "run"
-            written.mkdir()
+        with replacing_folder(target, partial(check_free, target, overwrite=overwrite), overwrite=overwrite) as written:
             _write(evaluation, written)
-            check_free(target, overwrite=overwrite)  # whoever came meanwhile was first
-            move_folder(written, place, overwrite=overwrite)
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{target}: cannot be written: {error}; nothing was changed there") from error
     return target

@@ -15,7 +15,6 @@ from raglift.rendering.presenting import Presentable, view_of
 from raglift.results.comparison import compare
 from raglift.stats.margins import MARGIN
 from raglift.sweep.charts import SweepPlots
-from raglift.sweep.exporting import export_cell
 from raglift.sweep.page import sweep_document
 from raglift.sweep.specification.cells import NO_RERANKER
 from raglift.sweep.view import sweep_view
@@ -288,26 +287,6 @@ class SweepResult(Presentable):
     def per_query(self) -> pd.DataFrame:
         """Return one row a measured cell, query, metric and stage, with the value and, for failures, the error."""
         return per_query_frames(self.evaluations, "cell")
-
-    def export_best(self, folder: str | Path, *, cell: str | None = None, overwrite: bool = False) -> tuple[Path, ...]:
-        """Write the pipeline of the recommended cell as two scripts: one for LangChain, one for LlamaIndex.
-
-        Both load the same documents, and split, embed, retrieve and rerank as the cell did: with the framework's own
-        parts where these do the same, else with raglift's behind the framework's interfaces.
-
-        Args:
-            folder: where `langchain_pipeline.py` and `llama_index_pipeline.py` are written; made when missing.
-            cell: the name or key of another cell than the recommended one.
-            overwrite: replace scripts that are already there.
-
-        Returns:
-            The paths of the scripts.
-
-        Raises:
-            ConfigurationError: a system of your own, documents that were given as objects or have changed since, no
-                such cell, or scripts that are already there.
-        """
-        return export_cell(self, folder, cell=cell, overwrite=overwrite)
 
     def report(self, path: str | Path, *, baseline: str | None = None, overwrite: bool = True) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with the queries of the cells that matter.

@@ -21,7 +21,7 @@ from raglift.errors import DatasetError, Fault, RunError
 from raglift.utilities.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TextIO
 
 
@@ -214,6 +214,29 @@ def move_folder(written: Path, target: Path, *, overwrite: bool) -> None:
         if is_there(retired):
             retired.replace(target)
         raise
+
+
+@contextmanager
+def replacing_folder(target: Path, check_free: Callable[[], None], *, overwrite: bool) -> Iterator[Path]:
+    """Give a new folder that takes the place of another one when the block ends, and never if it fails.
+
+    Args:
+        target: its location, a link or what it leads to; its parents are made when missing.
+        check_free: raises where it may not be written; called before the work, and after it for whoever came meanwhile.
+        overwrite: whether what is there may be replaced.
+
+    Raises:
+        OSError: it cannot be written; what was there is unchanged.
+    """
+    check_free()
+    place = resolved(target)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with staging_folder(place) as temporary:
+        written = temporary / "written"
+        written.mkdir()
+        yield written
+        check_free()
+        move_folder(written, place, overwrite=overwrite)
 
 
 def _prefix(target: Path) -> str:

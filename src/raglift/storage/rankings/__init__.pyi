@@ -1,11 +1,6 @@
-from .export_labels import Difference as Difference
 from .exporting import Export as Export
 from .exporting import ExportedFile as ExportedFile
 from .exporting import export as export
-from .exporting import write_qrels as write_qrels
-from .exporting import write_run as write_run
-from .interop import InIrMeasures as InIrMeasures
-from .interop import InRanx as InRanx
 from .read import FileRankings as FileRankings
 from .read import read_qrels as read_qrels
 from .read import read_run as read_run

@@ -23,103 +23,6 @@ if TYPE_CHECKING:
     from raglift.types.rankings import Inventory
 
 
-# Where tools that work only with ids compute different values from raglift, and why.
-
-
-_SEVERAL_CHUNKS = "facts that more than one chunk stands for (there each of these is a relevant item of its own)"
-_SEVERAL_FACTS = "chunks that stand for more than one fact (there each is one item, with its highest grade)"
-_LOWER_GRADE = "facts of which only an alternative of a lower grade is known (there the ideal ranking is poorer)"
-_IN_PART = "facts that other chunks cover in part (there these count for nothing)"
-_OTHERWISE = "hits that are judged otherwise than their id (there ids alone decide)"
-_REPEATED = "hits that repeat an id of their ranking (they are left out, so later ones move up)"
-_REASONS = (_SEVERAL_CHUNKS, _SEVERAL_FACTS, _LOWER_GRADE, _IN_PART, _OTHERWISE, _REPEATED)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One reason for which other tools compute other values for some queries."""
-
-    reason: str
-    """What differs, and what other tools make of it."""
-    count: int
-    """How many of what the sentence is about."""
-    query_ids: tuple[str, ...]
-    """For which queries."""
-
-    def __str__(self) -> str:
-        queries = len(self.query_ids)
-        return f"{self.reason}: {self.count:,}, in {queries:,} {'query' if queries == 1 else 'queries'}"
-
-
-def differences_of(
-    queries: Sequence[Query],
-    proofs: Mapping[int, Mapping[str, int]],
-    in_part: Mapping[int, int] | None,
-    grades: Mapping[str, Mapping[str, int]],
-    stages: Sequence[MatchTable],
-) -> tuple[Difference, ...]:
-    """Return why other tools compute other values from ids, for which queries.
-
-    For all other queries, whose facts and ids go one to one, the values of HitRate, Precision, Recall, F1, RR, AP and
-    NDCG by the default conventions are the same.
-
-    Args:
-        queries: with their facts.
-        proofs: for each fact, numbered among all facts of labelled queries, the ids that stand for it, with grades.
-        in_part: by coverage, for each fact, how many chunks cover a part of it without standing for it; else None.
-        grades: for each labelled query, what is told of each id.
-        stages: what matched.
-    """
-    found: dict[str, dict[str, int]] = {reason: defaultdict(int) for reason in _REASONS}
-    first = 0
-    for query in queries:
-        if not query.is_labelled:
-            continue
-        facts = range(first, first + len(query.facts))
-        first += len(query.facts)
-        ids = [each for fact in facts for each in proofs.get(fact, ())]
-        found[_SEVERAL_CHUNKS][query.id] += sum(len(proofs.get(fact, ())) > 1 for fact in facts)
-        found[_SEVERAL_FACTS][query.id] += len({each for each in ids if ids.count(each) > 1})
-        found[_LOWER_GRADE][query.id] += sum(
-            max(proofs[number].values()) < fact.ideal_grade
-            for number, fact in zip(facts, query.facts, strict=True)
-            if proofs.get(number)
-        )
-        found[_IN_PART][query.id] += sum(bool((in_part or {}).get(fact)) for fact in facts)
-    for judged in stages:
-        _look_at_hits(queries, judged, grades, found, by_coverage=in_part is not None)
-    return tuple(
-        Difference(reason, sum(counts.values()), tuple(query for query, count in counts.items() if count))
-        for reason, counts in found.items()
-        if any(counts.values())
-    )
-
-
-def _look_at_hits(
-    queries: Sequence[Query],
-    judged: MatchTable,
-    grades: Mapping[str, Mapping[str, int]],
-    found: Mapping[str, dict[str, int]],
-    *,
-    by_coverage: bool,
-) -> None:
-    """Note the hits that match differently from their id, and those that repeat an id.
-
-    By coverage, matches that do not prove a fact are noted as covering a part of it.
-    """
-    matched: dict[int, set[int]] = defaultdict(set)
-    for number, rank in zip(judged.matches.query.tolist(), judged.matches.rank.tolist(), strict=True):
-        matched[number].add(rank)
-    for number, (query, ranking) in enumerate(zip(queries, judged.rankings, strict=True)):
-        if not query.is_labelled:
-            continue
-        of_query = grades[query.id]
-        ids = [hit.chunk.id for hit in ranking.hits]
-        relevant = {rank for rank, each in enumerate(ids, start=1) if of_query.get(each, 0) > 0}
-        found[_OTHERWISE][query.id] += len(relevant - matched[number] if by_coverage else relevant ^ matched[number])
-        found[_REPEATED][query.id] += len(ids) - len(set(ids))
-
-
 # Labels as other tools take them: ids with grades, whatever the labels of a dataset are about. Other tools work only
 # with ids. So a label that is a text or a location becomes the ids of the chunks that are known to prove it: those of
 # all hits and, if the index was searched, those that overlap a passage. A fact that no known chunk proves becomes an id
@@ -142,8 +45,8 @@ class IdLabels:
     """The queries without labels, or that the corpus does not answer: other tools are told nothing of them."""
     of_this_run: bool
     """Whether chunks are known from this run's hits alone, so that others may prove a fact too."""
-    differences: tuple[Difference, ...]
-    """Why other tools compute other values for some queries."""
+    differing: tuple[str, ...]
+    """The queries whose facts and ids do not go one to one, so that other tools may compute other values."""
 
     def __len__(self) -> int:
         return sum(map(len, self.grades.values()))
@@ -152,12 +55,6 @@ class IdLabels:
     def irrelevant(self) -> int:
         """How many labels say that something does not help."""
         return sum(grade < 1 for grades in self.grades.values() for grade in grades.values())
-
-    @property
-    def differing(self) -> tuple[str, ...]:
-        """The queries for which other tools compute other values."""
-        among = {query for difference in self.differences for query in difference.query_ids}
-        return tuple(query for query in self.grades if query in among)
 
 
 def labels_of(evaluation: EvaluationRecord) -> IdLabels:
@@ -184,7 +81,7 @@ def labels_of(evaluation: EvaluationRecord) -> IdLabels:
         unfound=unfound,
         unlabelled=tuple(query.id for query in queries if not query.is_labelled),
         of_this_run=not by_id and (inventory is None or not serves(inventory, rule)),
-        differences=differences_of(queries, proofs, in_part, grades, stages),
+        differing=_differing(queries, proofs, in_part, grades, stages),
     )
 
 
@@ -300,3 +197,54 @@ def _add_irrelevant(queries: Sequence[Query], known: Sequence[MatchTable], grade
         rows = zip(judged.irrelevant.query.tolist(), judged.irrelevant.rank.tolist(), strict=True)
         for number, rank in rows:
             grades[queries[number].id].setdefault(judged.rankings[number].hits[rank - 1].chunk.id, 0)
+
+
+def _differing(
+    queries: Sequence[Query],
+    proofs: _Proofs,
+    in_part: Mapping[int, int] | None,
+    grades: Mapping[str, Mapping[str, int]],
+    stages: Sequence[MatchTable],
+) -> tuple[str, ...]:
+    """Return the queries for which HitRate, Precision, Recall, F1, RR, AP or NDCG of ids may have other values.
+
+    For all others the default conventions give the same.
+    """
+    found = set()
+    number = 0
+    for query in queries:
+        if not query.is_labelled:
+            continue
+        for fact in query.facts:
+            proving = proofs.get(number, {})
+            is_poorer = bool(proving) and max(proving.values()) < fact.ideal_grade
+            if len(proving) > 1 or is_poorer or (in_part or {}).get(number):
+                found.add(query.id)
+            number += 1
+        facts = range(number - len(query.facts), number)
+        ids = [each for fact in facts for each in proofs.get(fact, ())]
+        if len(set(ids)) < len(ids):
+            found.add(query.id)
+    for table in stages:
+        found.update(_judged_otherwise(queries, table, grades, by_coverage=in_part is not None))
+    return tuple(query for query in grades if query in found)
+
+
+def _judged_otherwise(
+    queries: Sequence[Query], table: MatchTable, grades: Mapping[str, Mapping[str, int]], *, by_coverage: bool
+) -> Iterator[str]:
+    """Yield the queries with a hit that matches otherwise than its id, or that repeats an id.
+
+    By coverage, hits that match without proving a fact are those that cover it in part.
+    """
+    matched: dict[int, set[int]] = defaultdict(set)
+    for number, rank in zip(table.matches.query.tolist(), table.matches.rank.tolist(), strict=True):
+        matched[number].add(rank)
+    for number, (query, ranking) in enumerate(zip(queries, table.rankings, strict=True)):
+        if not query.is_labelled:
+            continue
+        ids = [hit.chunk.id for hit in ranking.hits]
+        relevant = {rank for rank, each in enumerate(ids, start=1) if grades[query.id].get(each, 0) > 0}
+        otherwise = relevant - matched[number] if by_coverage else relevant ^ matched[number]
+        if otherwise or len(set(ids)) < len(ids):
+            yield query.id

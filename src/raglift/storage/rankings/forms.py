@@ -67,21 +67,3 @@ def form_of(path: Path, form: str | None = None) -> Form:
         if form == known:
             return known
     raise ConfigurationError(f"form: found {form!r}; expected one of {', '.join(FORMS)}")
-
-
-def written_form_of(path: Path, form: str | None = None) -> WrittenForm:
-    """Return the form that a file is written in: what is asked for, else what its ending says, else TREC.
-
-    Args:
-        path: the file.
-        form: "trec" or "parquet".
-
-    Raises:
-        ConfigurationError: rankings and labels are not written in this form.
-    """
-    chosen = form_of(path) if form is None else form
-    for known in WRITTEN_FORMS:
-        if chosen == known:
-            return known
-    named = f"{path.name}" if form is None else repr(form)
-    raise ConfigurationError(f"form: found {named}; expected one of {', '.join(WRITTEN_FORMS)}")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raglift.storage.rankings.forms import COMPRESSED, GRADE, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
-from raglift.utilities.validation import Location, quoted
+from raglift.storage.rankings.forms import GRADE, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
+from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.errors import Fault
     from raglift.storage.rankings.forms import WrittenForm
     from raglift.types.rankings import Run
 
@@ -89,7 +88,6 @@ def _below(score: np.float32) -> np.float32:
 
 # trec_eval divides lines at ASCII white space, Python's readers at any other too; U+FEFF begins no file
 _TREC = re.compile("[\\s\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
-_PARQUET = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(f"{_TREC.pattern}|%")
 _ROWS = 65_536
 """How many rows of a Parquet file are in memory at a time."""
@@ -102,44 +100,16 @@ def escaped(name: str) -> str:
     )
 
 
-def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: WrittenForm, *, source: str) -> list[Fault]:
-    """Return what a form cannot hold of ids, each id once.
-
-    Args:
-        names: query ids, each with ids of its rankings or labels.
-        form: what is to be written.
-        source: what is exported, for messages.
-    """
-    faults: list[Fault] = []
-    unfit = _TREC if form == "trec" else _PARQUET
-    expected = (
-        "an id without white space and control characters: escape them (--escape-ids, escape_ids=True), or write "
-        "Parquet"
-        if form == "trec"
-        else "an id that UTF-8 can hold"
-    )
-    checked: set[str] = set()
-    location = Location(source, faults)
-
-    def check(name: str, here: Location) -> None:
-        if name not in checked and (not name or unfit.search(name)):
-            checked.add(name)
-            here.fault(f"the id {quoted(name)}", expected)
-
-    for query, ids in names:
-        check(query, location / "query id")
-        every = list(ids)
-        if not all(every) or unfit.search("".join(every)):
-            for name in every:
-                check(name, location / quoted(query))
-    return faults
+def needs_escaping(names: Iterable[str]) -> bool:
+    """Whether one of several ids has white space or control characters, which TREC files cannot hold."""
+    return any(map(_TREC.search, names))
 
 
 def write_rankings(rankings: IdRankings, path: Path, form: WrittenForm, *, escape: bool = False) -> None:
-    """Write rankings.
+    """Write rankings; a query without hits has no line.
 
     Args:
-        rankings: what to write; a query without hits has no line.
+        rankings: what to write.
         path: the file.
         form: "trec" or "parquet".
         escape: in TREC files, write white space, control characters and `%` of ids as in a URL.
@@ -154,20 +124,20 @@ def write_rankings(rankings: IdRankings, path: Path, form: WrittenForm, *, escap
 def write_labels(
     grades: Mapping[str, Mapping[str, int]], path: Path, form: WrittenForm, *, escape: bool = False
 ) -> None:
-    """Write the grade of each id for each query.
-
-    Args:
-        grades: for each query id, the grade of each id; 0 for what was judged irrelevant.
-        path: the file.
-        form: "trec" or "parquet".
-        escape: in TREC files, write white space, control characters and `%` of ids as in a URL.
-    """
-    rows = ((query, each, grade) for query, of_query in grades.items() for each, grade in of_query.items())
+    """Write the grade of each id for each query, as `write_rankings` does."""
     if form == "parquet":
+        rows = ((encodable(query), encodable(each), grade) for query, each, grade in _judgments(grades))
         _write_parquet(path, {QUERY_ID: "string", ID: "string", GRADE: "int32"}, rows)
     else:
         shown = escaped if escape else str
-        _write_text(path, (f"{shown(query)} {ITERATION} {shown(each)} {grade}\n" for query, each, grade in rows))
+        lines = (f"{shown(query)} {ITERATION} {shown(each)} {grade}\n" for query, each, grade in _judgments(grades))
+        _write_text(path, lines)
+
+
+def _judgments(grades: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, str, int]]:
+    for query, of_query in grades.items():
+        for each, grade in of_query.items():
+            yield query, each, grade
 
 
 def write_json(record: Mapping[str, Any], path: Path) -> None:
@@ -185,19 +155,17 @@ def _run_lines(rankings: IdRankings, tag: str, *, escape: bool) -> Iterator[str]
 
 def _run_rows(rankings: IdRankings) -> Iterator[tuple[str, str, float, int]]:
     for query, ids, scores in rankings:
-        yield from zip([query] * len(ids), ids, scores, range(1, len(ids) + 1), strict=True)
+        ranks = range(1, len(ids) + 1)
+        yield from zip([encodable(query)] * len(ids), map(encodable, ids), scores, ranks, strict=True)
 
 
 def _write_text(path: Path, lines: Iterable[str]) -> None:
     # A lone surrogate has no UTF-8, but its backslash form is JSON's own; TREC files hold none
-    open_text = gzip.open if path.suffix == COMPRESSED else open
-    with open_text(path, "wt", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.writelines(lines)
 
 
 def _write_parquet(path: Path, columns: Mapping[str, str], rows: Iterator[tuple[Any, ...]]) -> None:
-    from itertools import islice
-
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -242,35 +210,17 @@ class IdRankings:
     @classmethod
     def of_stage(cls, run: Run, stage: str) -> IdRankings:
         """Return what a stage of a run returned."""
-        rankings = []
-        for trace in run.traces:
-            hits = next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
-            rankings.append((trace.query_id, [hit.chunk.id for hit in hits], [hit.score for hit in hits]))
-        return cls._of(stage, rankings)
-
-    @classmethod
-    def of_ids(
-        cls, rankings: Mapping[str, Iterable[str]], scores: Mapping[str, Iterable[float]] | None, name: str
-    ) -> IdRankings:
-        """Return rankings that are lists of ids, with their scores if there are any."""
-        known = {query: list(ids) for query, ids in rankings.items()}
-        given = {
-            query: [None] * len(ids) if scores is None else [*scores.get(query, ())] for query, ids in known.items()
-        }
-        return cls._of(name, [(query, ids, given[query]) for query, ids in known.items()])
-
-    @classmethod
-    def _of(cls, name: str, rankings: Iterable[tuple[str, list[str], Sequence[float | None]]]) -> IdRankings:
         once: dict[str, list[str]] = {}
         own: dict[str, Descending | None] = {}
-        for query, ids, scores in rankings:
-            first = dict(zip(reversed(ids), reversed(scores), strict=True))
-            once[query] = list(dict.fromkeys(ids))
-            own[query] = descending([first[each] for each in once[query]])
+        for trace in run.traces:
+            hits = next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
+            first = {hit.chunk.id: hit.score for hit in reversed(hits)}
+            once[trace.query_id] = list(dict.fromkeys(hit.chunk.id for hit in hits))
+            own[trace.query_id] = descending([first[each] for each in once[trace.query_id]])
         found = [each for each in own.values() if each is not None]
         has_own = len(found) == len(own)
         return cls(
-            name=name,
+            name=stage,
             rankings=tuple(
                 ScoredIds(query, ids, each.scores if has_own and (each := own[query]) else by_rank(len(ids)))
                 for query, ids in once.items()
