@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from killing.job import Count, Fault, left_over
-from killing.process import Command, start
+from killing.process import Command
 from killing.sweeping import is_same
 from raglift.errors import RunError
 from raglift.results.evaluation import load_evaluation
@@ -60,7 +60,6 @@ ks: [1, 3]
 primary: ndcg@3
 budget: null
 """
-_SET_ASIDE = "set aside: the process ended"
 _IN_FLIGHT = 1
 
 
@@ -91,14 +90,8 @@ class AskingOne:
         return Command(arguments, folder, {"RAGLIFT_CACHE": str(folder / "cache")})
 
     def look(self, folder: Path, whole: Path) -> None:  # noqa: ARG002 — of every job
-        """What is saved is whole. A question at which two processes were killed is set aside, as it is to be."""
+        """What is saved is whole."""
         self._check_saved(folder)
-        last = self._last_asked(folder)
-        if len(last) > 1 and last[-1] == last[-2]:
-            again = start(self.command(folder, 1))
-            again.process.join()
-            if again.process.exitcode != 0 and _SET_ASIDE not in again.said() + self._printed(folder):
-                raise Fault(f"exit code {again.process.exitcode}: {again.said()[-2000:]}")
 
     def compare(self, folder: Path, whole: Path) -> None:
         """The same rankings and figures, and no answers left."""
@@ -140,13 +133,6 @@ class AskingOne:
         path = folder / "asked"
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in lines]
-
-    def _last_asked(self, folder: Path) -> list[str]:
-        """Return the last question of each process, in the order of the processes."""
-        return list(dict(self._asked(folder)).values())
-
-    def _printed(self, folder: Path) -> str:
-        return (folder / "stdout").read_text("utf-8", "replace")
 
 
 class AskingTwo(AskingOne):

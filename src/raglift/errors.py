@@ -19,7 +19,6 @@
     ├── RunError                a saved run is missing, damaged, or from a newer version
     ├── TrackingFailed          an experiment tracker cannot be reached, or refused the request
     └── QueryFailed             a query failed and the caller asked to stop on the first failure, or every query failed
-        ├── SystemCrashed       the process ended more than once while a system was asked the same query
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service or MCP server gave no usable answer to a query
 
@@ -295,10 +294,6 @@ class QueryFailed(RagliftError):
     """
 
     evaluation: Any = None
-
-
-class SystemCrashed(QueryFailed):
-    """The process ended more than once while a system was asked the same query, which is not asked again for now."""
 
 
 class QueryTimeout(QueryFailed):

@@ -58,13 +58,6 @@ async def asearch(query, k):
     note(query)
     await asyncio.sleep(PAUSE)
     return hits(query, k)
-
-
-def crashing(query, k):
-    if "CRASH" in os.environ and "drone" in query:
-        note("crash")
-        os.abort()
-    return search(query, k)
 """
 SWEEP = """
 dataset: lighthouse
@@ -224,25 +217,6 @@ def test_a_sweep_that_is_killed_asks_nothing_twice(make: Callable[[str], Command
         assert content(cut.folder / place) == content(whole.folder / place)
     kept = [sorted(path.name for path in (each.folder / "runs/mine/answers").iterdir()) for each in (cut, whole)]
     assert kept[0] == kept[1]  # of the query that failed
-
-
-def test_a_system_that_crashes_the_process_is_set_aside_after_two_tries(make: Callable[[str], Command]) -> None:
-    command = make("crash")
-    (command.folder / "mine.yaml").write_text(SWEEP.format(system="system:crashing"), encoding="utf-8")
-    line = ("sweep", "mine.yaml", "--resume")
-    for _ in range(2):
-        assert command.run(*line, CRASH="1")[0] == -signal.SIGABRT
-    code, out, err = command.run(*line, CRASH="1")
-    assert code == 1, err
-    assert "1 of 2 cells measured" in out
-    assert "! 1 cell failed: set aside: the process ended 2 times while the system was asked “" in out
-    asked = times_asked(command.asked)
-    assert asked.pop("crash") == 2
-    assert set(asked.values()) == {1}
-    # When it is mended, the next attempt finishes it, with what it answered before
-    code, out, err = command.run(*line)
-    assert (code, len(set(command.asked) - {"crash"})) == (0, QUERIES), err
-    assert set((times_asked(command.asked) - Counter(["crash"] * 2)).values()) == {1}
 
 
 def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tmp_path: Path) -> None:

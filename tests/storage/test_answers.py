@@ -50,19 +50,10 @@ def test_a_number_that_is_not_one_stays_so() -> None:
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"hits": [[1]], "seconds": 0}'])
 def test_an_entry_that_cannot_be_read_is_none(cache: Cache, content: bytes) -> None:
     cache.put_many({KEY: content})
-    assert AnswerStore(cache, None).find([KEY]) == {}
-
-
-def test_calls_under_way_are_counted_once_for_each_process_that_died(cache: Cache) -> None:
-    for died in range(3):
-        store = AnswerStore(cache, cache)
-        assert store.tries([KEY], 2) == ({KEY: min(died, 2)} if died else {})
-        store.begin([KEY], {KEY: died})
-    AnswerStore(cache, cache).end([KEY], 3)
-    assert AnswerStore(cache, cache).tries([KEY], 2) == {}
+    assert AnswerStore(cache).find([KEY]) == {}
 
 
 def test_a_file_that_cannot_be_written_is_told_in_words_that_are_true_of_answers(cache: Cache) -> None:
     cache.close()
     with pytest.raises(CacheError, match=r"answers\.sqlite: the answers of the system cannot be kept or read there"):
-        AnswerStore(cache, None).keep(KEY, Answer(Ranking(()), 0.0))
+        AnswerStore(cache).keep(KEY, Answer(Ranking(()), 0.0))

@@ -47,20 +47,6 @@ def test_it_asks_for_the_rest_and_then_keeps_the_cell_alone(island: Dataset, tmp
     assert "3 of 5 answers came from an earlier attempt" in "\n".join(evaluation.notes)
 
 
-def test_with_a_version_another_sweep_asks_for_nothing(island: Dataset, tmp_path: Path) -> None:
-    first, other, changed = Search(), Search(), Search()
-    run_sweep(sweep_of(first, island, version="1"), tmp_path / "one", progress=False)
-    run_sweep(sweep_of(other, island, version="1"), tmp_path / "two", progress=False)
-    run_sweep(sweep_of(changed, island, version="2"), tmp_path / "three", progress=False)
-    assert [len(system.asked) for system in (first, other, changed)] == [5, 0, 5]
-
-
-def test_another_version_is_another_sweep(island: Dataset, tmp_path: Path) -> None:
-    run_sweep(sweep_of(Search(), island, version="1"), tmp_path / "sweep", progress=False)
-    with pytest.raises(ConfigurationError, match=r"another sweep there: systems: .*\"version\": \"2\""):
-        run_sweep(sweep_of(Search(), island, version="2"), tmp_path / "sweep", resume=True, progress=False)
-
-
 @pytest.mark.parametrize(
     ("content", "is_same"),
     [

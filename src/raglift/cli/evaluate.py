@@ -30,8 +30,7 @@ from raglift.retrieval.retrievers import parse_retriever
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
 from raglift.running.settings import DEFAULT_KS, Settings
-from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
-from raglift.utilities.cache import is_kept_on_disk
+from raglift.running.systems import LocalSystem, build_retriever, load_system
 from raglift.utilities.display import printable, short_repr
 from raglift.utilities.progress import step, steps
 from raglift.utilities.settings import fields_of
@@ -104,8 +103,6 @@ def _check_system_options(request: Evaluate) -> None:
             f"--repeats: found {request.repeats} without --system; expected it with an agent of your own, which may "
             "search otherwise each time"
         )
-    if request.version is not None and request.system is None:
-        raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
 
 
 def _settings(request: Evaluate) -> dict[str, Any]:
@@ -137,19 +134,18 @@ def _measured(
 ) -> Evaluation:
     """Evaluate; the answers of a user's system are kept as they come, and Ctrl-C says which are."""
     answers = None if unfinished is None else unfinished.answers
-    version = versioned(request.system, request.mapping, request.version)
     if unfinished is not None:
         unfinished.begin(resume=request.resume, overwrite=request.overwrite)
     try:
         with _in_this_folder():
-            return evaluate(system, dataset, **(settings | {"answers": answers, "version": version}))
+            return evaluate(system, dataset, **(settings | {"answers": answers}))
     except KeyboardInterrupt:
         if request.system is None:
             raise
-        raise Stopped(_how_to_continue(request, unfinished)) from None
+        raise Stopped(_how_to_continue(unfinished)) from None
     except SystemExit as end:  # with its exit code, which may be 0, nobody would see that nothing was measured
         code = short_repr(end.code, _CODE_SHOWN)
-        advice = _how_to_continue(request, unfinished)
+        advice = _how_to_continue(unfinished)
         raise RunError(
             f"the system ended the process, as sys.exit({code}) does; expected an answer; {advice}"
         ) from None
@@ -173,11 +169,8 @@ def _in_this_folder() -> Iterator[None]:
             os.chdir(before)
 
 
-def _how_to_continue(request: Evaluate, unfinished: Unfinished | None) -> str:
+def _how_to_continue(unfinished: Unfinished | None) -> str:
     """Return what is true of the answers of a user's system when a run was stopped."""
-    if request.version is not None and is_kept_on_disk():
-        resume = " with --resume" if unfinished is not None else ""
-        return f"each answer that came is kept in the cache: the same command{resume} continues from there"
     if unfinished is None:
         advice = "with -o FOLDER each is kept as it comes, and --resume continues from there"
         return f"the answers of the system are not kept; {advice}"

@@ -156,9 +156,6 @@ class Evaluate(Settings):
     k: Annotated[int | None, typer.Option("--hits"), RARE] = None
     """Number of hits requested from a system that takes it as an argument. Default: 10, or the deepest depth (-k) if
     that is more."""
-    version: Annotated[str | None, typer.Option("--system-version"), RARE] = None
-    """With --system: an identifier of its current version, such as a commit hash. Answers are cached under it, and
-    later runs do not ask again."""
     overwrite: Annotated[Overwrite, RARE] = False
     resume: Annotated[bool, RARE] = False
     """With --system and --output: continue a run that was stopped, without repeating answered queries."""

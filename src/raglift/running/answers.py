@@ -6,14 +6,14 @@ import json
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.functions import function_of
 from raglift.adapters.stages import RerankStage, asked_of
-from raglift.errors import CacheError, RunError, SystemCrashed
+from raglift.errors import CacheError, RunError
 from raglift.retrieval.services.mapping import mapping_digest
 from raglift.retrieval.services.retriever import ServiceRetriever
 from raglift.running.calls import Outcome
@@ -21,8 +21,8 @@ from raglift.running.execution import ask_stage
 from raglift.storage.answers import Answer, AnswerStore, hits_as_json
 from raglift.types.rankings import Ranking
 from raglift.types.sessions import Session
-from raglift.utilities.cache import Cache, content_key, default_cache
-from raglift.utilities.display import printable, shorten
+from raglift.utilities.cache import Cache, content_key
+from raglift.utilities.display import printable
 from raglift.utilities.functions import settings_of
 from raglift.utilities.limits import user_path
 from raglift.utilities.replacing import hold_lock
@@ -37,13 +37,10 @@ if TYPE_CHECKING:
     from raglift.types.filters import Filter
 
 
-TRIES = 2
-"""A query during which the process ended so often is not asked again by the next attempt."""
 FILE = "answers.sqlite"
 """The file of the answers in their folder."""
 LOCK = "lock"
 """The file beside them that is locked while they are used."""
-_SHOWN = 80
 _TEXTS_ALONE = ("raglift.retrieval.", "raglift.adapters.functions")
 """Rerankers of these modules get the texts of hits, and nothing else of what a framework returned."""
 
@@ -53,33 +50,28 @@ def keeping_answers(config: Settings, system: Any) -> Iterator[KeptAnswers | Non
     """Yield what keeps the answers of a system; None where that is not asked for.
 
     Args:
-        config: says where, and under which version.
+        config: says where.
         system: as the user gave it.
 
     Raises:
         RunError: the folder cannot be written, or another process works there.
         CacheError: the file in it is damaged.
     """
-    if config.answers is None and config.version is None:
+    if config.answers is None:
         yield None
         return
-    with ExitStack() as stack:
-        own_cache = None
-        if config.answers is not None:
-            folder = user_path(config.answers)
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except (OSError, ValueError) as error:  # ValueError: of a name that none can have
-                shown = printable(str(folder))
-                raise RunError(f"{shown}: cannot be written: {error}; expected a folder for answers") from error
-            stack.enter_context(hold_lock(folder / LOCK, "an evaluation whose answers are kept there"))
-            own_cache = _opened(folder / FILE)
-            stack.callback(own_cache.close)
-        shared = None if config.version is None else default_cache()
-        # A cache in memory ends with this process
-        store = own_cache if own_cache is not None and (shared is None or shared.path is None) else default_cache()
-        identity = (config.version or "", _name_of(system), config.doc_key or "")
-        yield KeptAnswers(AnswerStore(store, own_cache), identity, is_versioned=config.version is not None)
+    folder = user_path(config.answers)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: of a name that none can have
+        raise RunError(
+            f"{printable(str(folder))}: cannot be written: {error}; expected a folder for answers"
+        ) from error
+    with (
+        hold_lock(folder / LOCK, "an evaluation whose answers are kept there"),
+        closing(_opened(folder / FILE)) as cache,
+    ):
+        yield KeptAnswers(AnswerStore(cache), (_name_of(system), config.doc_key or ""))
 
 
 def _opened(path: Path) -> Cache:
@@ -110,15 +102,13 @@ class KeptAnswers:
     Args:
         store: where.
         identity: what the answers are of, besides the stage and the query.
-        is_versioned: whether the user says what the system is, so that other runs may have asked it.
     """
 
-    def __init__(self, store: AnswerStore, identity: Sequence[str], *, is_versioned: bool = False) -> None:
+    def __init__(self, store: AnswerStore, identity: Sequence[str]) -> None:
         self.store = store
         self.identity = tuple(identity)
         self.failure: CacheError | None = None
         """Why nothing can be kept any more."""
-        self._is_versioned = is_versioned
         self._used: set[bytes] = set()
         self._earlier: set[bytes] = set()
 
@@ -151,8 +141,7 @@ class KeptAnswers:
         if not self._earlier:
             return ()
         count = f"{len(self._earlier):,} of {len(self._used):,} answers"
-        earlier = "run of the same version" if self._is_versioned else "attempt"
-        return (f"{count} came from an earlier {earlier}, with their times; the others were asked now",)
+        return (f"{count} came from an earlier attempt, with their times; the others were asked now",)
 
 
 def _wants_origin(stage: Stage) -> bool:
@@ -183,28 +172,18 @@ class _StageKeeper:
         """Ask a stage for what it has not answered yet: see `ask_stage`.
 
         Raises:
-            SystemCrashed: earlier processes ended while a query was asked.
             CacheError: an answer cannot be kept.
         """
-        kept, store = self.kept, self.kept.store
+        kept = self.kept
         keys = [self.key(stage, *given) for given in inputs]
-        known = store.find(keys)
+        known = kept.store.find(keys)
         kept.use(keys, known)
         places = [place for place, key in enumerate(keys) if key not in known]
         if len(places) < len(keys):
             advance(len(keys) - len(places))
-        missing = dict.fromkeys(keys[place] for place in places)
-        died = store.tries(missing, TRIES)
-        crashing = [inputs[place][0] for place in places if died.get(keys[place], 0) >= TRIES]
-        if crashing:
-            store.end(missing, TRIES)  # the next attempt tries again
-            raise SystemCrashed(_set_aside(crashing))
-        asking = _Asking(self, stage, policy, died)
-        try:
-            waiting = [inputs[place] for place in places]
-            found = ask_stage(asking.stage, waiting, policy, advance) if waiting else []
-        finally:
-            store.end(missing, TRIES)
+        asking = _Asking(self, stage, policy)
+        waiting = [inputs[place] for place in places]
+        found = ask_stage(asking.stage, waiting, policy, advance) if waiting else []
         if kept.failure is not None:
             raise kept.failure
         asked = dict(zip(places, found, strict=True))
@@ -219,23 +198,13 @@ class _StageKeeper:
         return content_key("answer of a system", *self.kept.identity, self._part, stage.system, what, query)
 
 
-def _set_aside(queries: Sequence[str]) -> str:
-    others = f" (and {len(queries) - 1:,} more at the same time)" if len(queries) > 1 else ""
-    question = f"“{shorten(queries[0], _SHOWN)}”{others}"
-    return (
-        f"set aside: the process ended {TRIES} times while the system was asked {question}; "
-        "expected an answer or an error: fix the system, and continue with --resume (resume=True), which asks it again"
-    )
-
-
 class _Asking:
     """One pass over a stage, whose answers are kept in the moment that they come."""
 
-    def __init__(self, keeper: _StageKeeper, stage: Stage, policy: Policy, died: dict[bytes, int]) -> None:
+    def __init__(self, keeper: _StageKeeper, stage: Stage, policy: Policy) -> None:
         self._keeper = keeper
         self._stage = stage
         self._timeout = policy.timeout
-        self._died = died
         self._tries: Counter[bytes] = Counter()
         kept: Any = _Keeping(asked_of(stage), self)
         if isinstance(stage, RerankStage):
@@ -276,7 +245,7 @@ class _Asking:
     def _call(
         self, queries: Sequence[str], given: Sequence[Any], filters: Sequence[Filter | None] = ()
     ) -> Iterator[Callable[[Sequence[Any]], None]]:
-        """Note that a call is under way, and yield what keeps its answers.
+        """Yield what keeps the answers of a call.
 
         A failure is not kept: whether the user can mend what it comes from, as a key that is not set, cannot be told.
         """
@@ -286,8 +255,6 @@ class _Asking:
         each = zip(queries, given, filters or [None] * len(queries), strict=True)
         keys = [self._keeper.key(self._stage, *one) for one in each]
         self._tries.update(keys)
-        with self._noting_failures():
-            store.begin(keys, self._died)
         began = time.perf_counter()
 
         def keep(rankings: Sequence[Any]) -> None:
@@ -297,12 +264,7 @@ class _Asking:
                     if self._may_be_kept(ranking) and not self._is_late(began):
                         store.keep(key, Answer(self._clearing.answer(ranking), seconds, self._tries[key]))
 
-        try:
-            yield keep
-        except BaseException:
-            with self._noting_failures():
-                store.end(keys, TRIES)
-            raise
+        yield keep
 
     @contextmanager
     def _noting_failures(self) -> Iterator[None]:

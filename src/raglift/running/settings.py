@@ -98,9 +98,6 @@ class Settings(MeasuringSettings, Policy):
     answers: str | os.PathLike[str] | None = None
     """A folder in which each answer of the system is kept as it comes: a run that was stopped or killed asks for the
     others alone when it is given the same folder again. Remove it when the evaluation is saved."""
-    version: str | None = None
-    """What stands for your system as it is now and for no other, such as a commit's hash: its answers are then kept in
-    the cache, and no later run asks for them again."""
     repeats: Annotated[int, Bounds(least=1)] = 1
     """How often an agent is asked each query, as it may search otherwise each time: a query's value is the mean over
     its runs. Always 1 for a system that is asked once."""

@@ -90,11 +90,6 @@ def opened(system: Any) -> AbstractContextManager[Any]:
     return system if isinstance(system, McpRetriever) else nullcontext(system)
 
 
-def versioned(name: str | None, mapping: str | os.PathLike[str] | None, version: str | None) -> str | None:
-    """Return a version as `evaluate` takes it: two systems by reference may have the same. None where there is none."""
-    return None if version is None else f"{version} of {identity_of(name, mapping)}"
-
-
 # A whole retrieval system from a dataset's documents, for the command line, the demo and the walkthrough.
 
 

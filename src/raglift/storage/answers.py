@@ -1,8 +1,6 @@
 """The answers of a system, kept one by one while it is asked, so that a run that was stopped goes on from there.
 
 They are kept in a cache, as judgements of language models are: each in a transaction of its own, as JSON.
-Beside them it is noted which queries are under way: what is noted after the process has died was not
-answered, and may be what it died of.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from raglift.storage.layout import CHUNK_FIELDS
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Call, Ranking, StageTrace
 from raglift.types.sessions import Session
-from raglift.utilities.cache import content_key
 from raglift.utilities.display import printable
 from raglift.utilities.plain_values import plain
 
@@ -113,16 +110,14 @@ def _chunk(values: Sequence[Any]) -> Chunk:
 
 
 class AnswerStore:
-    """Answers by keys, and the calls under way.
+    """Answers by keys.
 
     Args:
-        answers: where they are kept.
-        calls: where calls under way are noted; None for nowhere. One process at a time uses it.
+        answers: where they are kept; one process at a time uses it.
     """
 
-    def __init__(self, answers: Cache, calls: Cache | None) -> None:
+    def __init__(self, answers: Cache) -> None:
         self._answers = answers
-        self._calls = calls
         self._added: set[bytes] = set()
         self._adding = threading.Lock()
 
@@ -157,33 +152,6 @@ class AnswerStore:
     def is_of_earlier(self, key: bytes) -> bool:
         """Whether an answer that is there was there before this process asked."""
         return key not in self._added
-
-    def tries(self, keys: Iterable[bytes], most: int) -> dict[bytes, int]:
-        """Return for each key how often a process died during its call, up to `most`; those of none are left out."""
-        if self._calls is None:
-            return {}
-        notes = {_note(key, number): key for key in keys for number in range(most)}
-        died: dict[bytes, int] = {}
-        with _read_errors(self._calls):
-            for note in self._calls.get_many(notes):
-                died[notes[note]] = died.get(notes[note], 0) + 1
-        return died
-
-    def begin(self, keys: Iterable[bytes], died: dict[bytes, int]) -> None:
-        """Note that calls are under way; for each key, `died` says how often a process died during it before."""
-        if self._calls is not None:
-            with _read_errors(self._calls):
-                self._calls.put_many({_note(key, died.get(key, 0)): b"" for key in keys})
-
-    def end(self, keys: Iterable[bytes], most: int) -> None:
-        """Note that no process died during these calls."""
-        if self._calls is not None:
-            with _read_errors(self._calls):
-                self._calls.remove_many([_note(key, number) for key in keys for number in range(most)])
-
-
-def _note(key: bytes, number: int) -> bytes:
-    return content_key("call under way", key.hex(), str(number))
 
 
 @contextmanager

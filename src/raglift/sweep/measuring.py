@@ -23,7 +23,7 @@ from raglift.running.evaluation import evaluate, rerank
 from raglift.running.filling import without_filling
 from raglift.running.latency import OneAtATime, measure_latency
 from raglift.running.settings import MeasuringSettings
-from raglift.running.systems import chunks_of, load_system, versioned
+from raglift.running.systems import chunks_of, load_system
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 from raglift.types.rankings import Cost, Ranking
 from raglift.utilities.cache import Cache, default_cache
@@ -231,7 +231,6 @@ def evaluated(
     *,
     progress: bool | None,
     answers: Path | None = None,
-    version: str | None = None,
 ) -> Evaluation:
     """Evaluate a system as a sweep asks for it, without a reranker.
 
@@ -241,11 +240,10 @@ def evaluated(
         dataset: what it is asked.
         progress: whether to show progress.
         answers: the folder in which the answers of a system of the user's are kept one by one.
-        version: of such a system.
     """
     settings: dict[str, Any] = {field.name: getattr(sweep, field.name) for field in fields(MeasuringSettings)}
     settings |= {"match": sweep.rule, "latency": None}  # cells are timed one by one in the end
-    return evaluate(system, dataset, depth="deep", progress=progress, answers=answers, version=version, **settings)
+    return evaluate(system, dataset, depth="deep", progress=progress, answers=answers, **settings)
 
 
 def ask_system(parts: Parts, cell: Cell, answers: Path) -> Evaluation:
@@ -257,10 +255,7 @@ def ask_system(parts: Parts, cell: Cell, answers: Path) -> Evaluation:
         answers: the folder in which its answers are kept one by one.
     """
     spec = parts.sweep.system(str(cell.system))
-    version = versioned(spec.reference or spec.name, spec.mapping, spec.version)
-    return evaluated(
-        parts.system(spec.name), parts.sweep, parts.dataset, progress=parts.progress, answers=answers, version=version
-    )
+    return evaluated(parts.system(spec.name), parts.sweep, parts.dataset, progress=parts.progress, answers=answers)
 
 
 def score_pairs(reranker: PairReranker, pairs: Iterable[Pair], workers: Workers) -> dict[Pair, float]:

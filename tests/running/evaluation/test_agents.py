@@ -141,15 +141,6 @@ def test_a_run_that_was_stopped_asks_only_for_the_sessions_that_are_missing(data
     )
 
 
-def test_the_sessions_of_a_version_are_not_asked_for_again(dataset):
-    first, second = Agent(), Agent()
-    before = rl.evaluate(first.graph, dataset, version="abc")
-    after = rl.evaluate(second.graph, dataset, version="abc")
-    assert second.asked == []
-    assert searched(after) == searched(before)
-    assert [trace.context for trace in after.run.traces] == [trace.context for trace in before.run.traces]
-
-
 def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency(dataset):
     for options, said in (
         (

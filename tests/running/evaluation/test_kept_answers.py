@@ -1,4 +1,4 @@
-"""`answers=` and `version=`: what a system has answered is not asked again."""
+"""`answers=`: what a system has answered is not asked again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.retrievers import BaseRetriever
 
-from raglift.errors import CacheError, ConfigurationError, QueryFailed, RunError
+from raglift.errors import CacheError, QueryFailed, RunError
 from raglift.results.evaluation import Evaluation
 from raglift.running.answers import FILE
 from raglift.running.evaluation import evaluate
@@ -30,11 +30,6 @@ QUESTIONS = [f"question {number}" for number in range(6)]
 @pytest.fixture
 def dataset() -> Dataset:
     return Dataset.from_dict({question: [f"proof of {question}"] for question in QUESTIONS})
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
 
 
 class Counting:
@@ -83,11 +78,6 @@ def test_what_was_answered_before_it_was_stopped_is_not_asked_again(dataset: Dat
     assert note == "3 of 6 answers came from an earlier attempt, with their times; the others were asked now"
 
 
-def test_an_evaluation_that_was_not_stopped_says_nothing_of_it(dataset: Dataset, tmp_path: Path) -> None:
-    evaluation = evaluate(Counting(), dataset, answers=tmp_path / "answers")
-    assert evaluation.notes == evaluate(Counting(), dataset).notes
-
-
 def test_a_query_that_failed_is_asked_again_and_no_other(dataset: Dataset, tmp_path: Path) -> None:
     options: Any = {"answers": tmp_path / "answers", "retries": 0}
     failing = [Counting(question_2=raising(KeyError("LAMP_KEY"))) for _ in range(2)]
@@ -121,23 +111,6 @@ def test_a_system_that_is_asked_in_another_way_is_asked_anew(dataset: Dataset, t
     evaluate(deeper, dataset, answers=tmp_path, k=20)
     evaluate(other, dataset, answers=tmp_path, doc_key="source")
     assert deeper.asked == other.asked == QUESTIONS
-
-
-def test_a_version_is_remembered_in_the_cache_and_another_one_is_not_it(dataset: Dataset) -> None:
-    asked = []
-    for version in ("one", "one", "two"):
-        system = Counting()
-        evaluation = evaluate(system, dataset, version=version)
-        asked.append(len(system.asked))
-    assert asked == [6, 0, 6]
-    evaluation = evaluate(Counting(), dataset, version="two")
-    assert "6 of 6 answers came from an earlier run of the same version" in "\n".join(evaluation.notes)
-
-
-@pytest.mark.parametrize("version", ["", "  ", 3])
-def test_a_version_that_says_nothing_is_refused(dataset: Dataset, version: Any) -> None:
-    with pytest.raises(ConfigurationError, match="version: found"):
-        evaluate(Counting(), dataset, version=version)
 
 
 def test_latency_is_measured_on_the_system_itself(dataset: Dataset, tmp_path: Path) -> None:
@@ -239,11 +212,6 @@ def test_a_folder_that_cannot_be_made_is_named(dataset: Dataset, tmp_path: Path)
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="file/answers: cannot be written"):
         evaluate(Counting(), dataset, answers=tmp_path / "file" / "answers")
-
-
-def test_a_name_that_no_folder_can_have_is_one_clear_error(dataset: Dataset) -> None:
-    with pytest.raises(RunError, match="cannot be written: embedded null byte; expected a folder for answers"):
-        evaluate(Counting(), dataset, answers="no\0name")
 
 
 def test_a_file_that_is_damaged_is_not_said_to_hold_nothing(dataset: Dataset, tmp_path: Path) -> None:

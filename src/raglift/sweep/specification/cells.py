@@ -36,8 +36,6 @@ class SystemSpec:
     """What it is measured with; None for the sweep's rerankers."""
     mapping: str | None = None
     """Of an HTTP service: the file that says what is sent, and where its hits are in the answer."""
-    version: str | None = None
-    """What stands for the system as it is now, and for no other; None where that is not said."""
 
     @property
     def reference(self) -> str | None:

@@ -171,7 +171,6 @@ class _System(Model):
     name: Text | None = None
     system: Annotated[Any, PlainValidator(_system)]
     mapping: _MappingFile = None
-    version: Text | None = None
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> SystemSpec:
@@ -183,7 +182,7 @@ class _System(Model):
         name = self.system if self.name is None and is_reference else self.name
         if name is None:
             raise wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
-        return SystemSpec(name, self.system, self.rerankers, self.mapping, self.version)
+        return SystemSpec(name, self.system, self.rerankers, self.mapping)
 
 
 def _as_mapping(value: Any) -> Any:
@@ -197,9 +196,7 @@ def _with_names(systems: Any) -> Any:
         return systems
     for name, system in systems.items():
         if isinstance(system, Mapping) and "name" in system:
-            raise several_wrong(
-                [((name, "name"), *unknown_field("name", ("system", "mapping", "version", "rerankers")))]
-            )
+            raise several_wrong([((name, "name"), *unknown_field("name", ("system", "mapping", "rerankers")))])
     return {name: {**_as_mapping(system), "name": name} for name, system in systems.items()}
 
 

@@ -239,8 +239,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, SystemSpec):
         rerankers = None if value.rerankers is None else list(value.rerankers)
         mapping = {} if value.mapping is None else {"mapping": value.mapping}
-        version = {} if value.version is None else {"version": value.version}
-        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version}
+        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping}
     if isinstance(value, RetrieverSpec):
         return str(value)
     if isinstance(value, (list, tuple)):
