@@ -114,7 +114,6 @@ def test_a_switch_that_is_off_is_shown_without_its_opposite(run) -> None:
     _, out, _ = run("evaluate", "--help-all")
     assert "--overwrite " in out
     assert "--no-overwrite" not in out
-    assert "--track-files / --no-track-files" in out
 
 
 def test_there_is_a_function_for_every_command() -> None:
@@ -137,7 +136,6 @@ def test_there_is_a_function_for_every_command() -> None:
         ("score", "--from", get_args(Form)),
         ("export", "--format", get_args(WrittenForm)),
         ("track", "--to", TRACKERS),
-        ("evaluate", "--track", TRACKERS),
     ],
 )
 def test_the_choices_in_help_are_those_of_the_library(command: str, name: str, known: Any) -> None:

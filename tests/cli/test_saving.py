@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.cli.saving import keep, load_runs, save_somewhere
+from raglift.cli.saving import keep, load_runs
 from raglift.errors import ConfigurationError, RunError
 from raglift.results.evaluation import load_evaluation
 from raglift.sweep.specification.record import Sweep
@@ -15,43 +15,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize(
-    ("wanted", "kept"), [("run", "run.unsaved"), ("again", "again.unsaved-2"), (".", "evaluation.unsaved")]
-)
-def test_what_cannot_be_saved_is_shown_and_saved_beside(
-    ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, kept: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "run").write_text("a file")
-    ranked([1]).save(tmp_path / "again")
-    (tmp_path / "again.unsaved").symlink_to("nowhere")
-    shown: list[str] = []
-    with pytest.raises(RunError) as caught:
-        keep(ranked([1]), (tmp_path / wanted).relative_to(tmp_path), overwrite=False, show=lambda: shown.append("it"))
-    assert shown == ["it"]
-    assert str(caught.value).endswith(f"; what was measured is in {kept}")
-    assert load_evaluation(tmp_path / kept).scores.mean("retrieve", "recall@1") == 1.0
-
-
-@pytest.mark.parametrize("name", ["taken/run", "é" * 127 + "/run", "n" * 300])
-def test_where_there_is_no_place_beside_it_is_saved_in_a_temporary_folder(
-    ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "taken").write_text("a file")
-    (tmp_path / ("é" * 127)).write_text("a file")
-    kept = save_somewhere(ranked([1]), tmp_path / name)
-    assert kept is not None
-    assert kept.parent == tmp_path
-    assert load_evaluation(kept).scores.mean("retrieve", "recall@1") == 1.0
-
-
-def test_where_nothing_can_be_written_there_is_no_place(
+def test_what_cannot_be_saved_is_shown_and_saved_elsewhere(
     ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "taken").write_text("a file")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "taken"))
-    assert save_somewhere(ranked([1]), tmp_path / "taken" / "run") is None
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "run").write_text("a file")
+    shown: list[str] = []
+    with pytest.raises(RunError) as caught:
+        keep(ranked([1]), tmp_path / "run", overwrite=False, show=lambda: shown.append("it"))
+    assert shown == ["it"]
+    _, _, place = str(caught.value).partition("; what was measured is in ")
+    assert load_evaluation(place).scores.mean("retrieve", "recall@1") == 1.0
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "run"))
+    with pytest.raises(RunError, match="is printed and nowhere else"):
+        keep(ranked([1]), tmp_path / "run", overwrite=False)
 
 
 def test_runs_are_called_by_their_folders(ranked, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import raglift as rl
-from raglift.apps.tracking.describing import evaluation_record
+from raglift.apps.tracking.tracking import evaluation_record
 from raglift.metrics.parsing import parse
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_across
 from raglift.rendering.markdown import markdown_of

@@ -79,15 +79,6 @@ def test_a_pipe_that_never_ends_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
 # What raglift did not write.
 
 
-@pytest.mark.parametrize("option", ["--junit", "--markdown"])
-def test_a_gate_replaces_no_file_of_a_saved_run(place: Path, run: Run, option: str) -> None:
-    before = (place / "run" / "run.json").read_bytes()
-    code, out, err = run("gate", "run", "--min", "ndcg@5=0", option, "run/run.json")
-    assert (code, out) == (2, "")
-    assert "found a file of a saved evaluation, which is not replaced" in err
-    assert (place / "run" / "run.json").read_bytes() == before
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import sys
 import warnings
 from functools import partial
@@ -23,28 +22,23 @@ _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
-    from raglift.cli.github import without_commands_of_others
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
             stream.reconfigure(errors="replace")
-    with without_commands_of_others():
-        _main()
-
-
-def _main() -> None:
     from raglift.cli.app import app
-    from raglift.errors import RagliftError, order_to_stop
+    from raglift.errors import RagliftError
     from raglift.utilities.cache import is_kept_on_disk
-    from raglift.utilities.display import describe_error, printable
+    from raglift.utilities.display import printable
     from raglift.utilities.progress import show_progress_if_slow
 
     _show_own_warnings()
-    if not os.environ.get("COLUMNS", "").strip(" +-0"):  # a terminal of no width, as `COLUMNS=0` says, shows nothing
-        os.environ.pop("COLUMNS", None)
     try:
         with show_progress_if_slow():
-            _run(app)
+            try:
+                app(prog_name="raglift", standalone_mode=True)
+            except SystemExit:
+                _flush()  # Python's own last flush tells of a full disk by a traceback
+                raise
     except RagliftError as error:
         _stop(str(error))
     except SystemExit as end:
@@ -56,30 +50,12 @@ def _main() -> None:
         # The reader of our output has gone, as with `raglift … | head`
         sys.stderr.close()
         sys.exit(0)
-    except (ImportError, MemoryError, OSError) as error:
-        reason = _of_the_machine(error)
-        if reason is None:
+    except OSError as error:
+        if error.errno not in _DISK:
             raise
-        _stop(reason)
-    except BaseException as error:
-        if isinstance(error, Exception) or order_to_stop(error) is not None:
-            raise
-        _stop(describe_error(error))  # of a user's code: a mistake in ours is none of these
-
-
-def _of_the_machine(error: ImportError | MemoryError | OSError) -> str | None:
-    """Return what to say of memory that ends, or of a disk; None of anything else."""
-    from raglift.errors import is_out_of_memory
-
-    if is_out_of_memory(error):
-        return "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
-    if not isinstance(error, OSError):
-        return None
-    if error.errno not in _DISK:
-        return None
-    where = "what is printed" if error.filename is None else str(error.filename)
-    drop_output()
-    return f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it"
+        drop_output()
+        where = "what is printed" if error.filename is None else error.filename
+        _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
 
 
 def _show_own_warnings() -> None:
@@ -99,15 +75,6 @@ def _show_warning(show: Callable[..., object], message: Warning | str, category:
         sys.stderr.write(f"raglift: warning: {printable(str(message))}\n")
     else:
         show(message, category, *where)
-
-
-def _run(app: Callable[..., object]) -> None:
-    """Run a command, and send on what it printed: Python's own last flush tells of a full disk by a traceback."""
-    try:
-        app(prog_name="raglift", standalone_mode=True)
-    except SystemExit:
-        _flush()
-        raise
 
 
 def _flush() -> None:

@@ -17,7 +17,6 @@ from raglift.cli.choices import (
     PROFILES,
     RERANKERS,
     RETRIEVERS,
-    TRACKERS,
     choice,
     completion,
     corpus_names,
@@ -179,17 +178,6 @@ Temperature = Annotated[
 Concurrency = Annotated[int, typer.Option(help="Maximum concurrent requests.")]
 Estimate = Annotated[
     bool, typer.Option("--estimate", help="Print how many prompts and tokens are expected, and call no model.")
-]
-Track = Annotated[tuple[str, ...], choice(TRACKERS, help="Also log the result to these experiment trackers."), separate]
-TrackProject = Annotated[
-    str | None, typer.Option(help="With --track: MLflow experiment or W&B project. Default: raglift.")
-]
-TrackFiles = Annotated[
-    bool,
-    typer.Option(
-        "--track-files/--no-track-files",
-        help="With --track: also upload the report and the saved run, which contain the texts of queries and chunks.",
-    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

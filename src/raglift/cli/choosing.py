@@ -17,9 +17,6 @@ from raglift.cli.arguments import (
     Primary,
     PromptBudget,
     SavedRuns,
-    Track,
-    TrackFiles,
-    TrackProject,
 )
 from raglift.cli.choices import (
     DEVICES,
@@ -67,9 +64,6 @@ class Compare:
     """Also show results for each query tag."""
     details: Annotated[bool, typer.Option("--all")] = False
     """Also print every metric, costs, failures and the queries that moved."""
-    track: Track = ()
-    track_project: TrackProject = None
-    track_files: TrackFiles = True
     as_json: AsJson = False
 
 
@@ -112,9 +106,6 @@ class RunSweep:
     margin: Margin = None
     details: Annotated[bool, typer.Option("--all")] = False
     """Also print every metric, costs, failures and the queries that moved."""
-    track: Annotated[Track, RARE] = ()
-    track_project: Annotated[TrackProject, RARE] = None
-    track_files: Annotated[TrackFiles, RARE] = True
     as_json: AsJson = False
 
     @property

@@ -10,7 +10,6 @@ from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.truncation import truncation_of
 from raglift.cli.arguments import project_budget
 from raglift.cli.json_output import attributes, labels_json, print_json, records
-from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
 from raglift.rendering.presenting import view_of
@@ -36,15 +35,13 @@ _NAMED = 3
 
 def run(request: Compare) -> None:
     """Compare saved evaluations; of a single one, what its reranker changed."""
-    tracking = Tracking.of(request)
-    tracking.check()
     if len(request.runs) == 1:
-        _one_run(request, tracking)
+        _one_run(request)
     else:
-        _several_runs(request, tracking)
+        _several_runs(request)
 
 
-def _several_runs(request: Compare, tracking: Tracking) -> None:
+def _several_runs(request: Compare) -> None:
     comparison = compare(
         request.runs,
         baseline=request.baseline,
@@ -63,7 +60,6 @@ def _several_runs(request: Compare, tracking: Tracking) -> None:
         detail = Detail.DETAILS if request.details else Detail.SUMMARY
         _print(document_parts(view_of(comparison, detail=detail), detail), slices)
         sys.stdout.write(f"\n{printable(_next_line(request))}\n")
-    tracking.tell(comparison, lambda _: "track it later with the same command: the runs are as they were")
 
 
 def _next_line(request: Compare) -> str:
@@ -74,7 +70,7 @@ def _next_line(request: Compare) -> str:
     return f"Next: raglift report {runs}{more} shows every query{every}"
 
 
-def _one_run(request: Compare, tracking: Tracking) -> None:
+def _one_run(request: Compare) -> None:
     """Show the reranker lift of one saved evaluation."""
     (folder,) = request.runs
     ignored = [name for name in ("baseline", "names", "hold_out", "match", "budget") if getattr(request, name)]
@@ -95,7 +91,6 @@ def _one_run(request: Compare, tracking: Tracking) -> None:
         _print_json(_lift_as_json(lift), slices)
     else:
         _print(document_parts(lift.view(Detail.DETAILS), Detail.DETAILS), slices)
-    tracking.named(folder).tell(evaluation, lambda trackers: tracking.command([folder], trackers))
 
 
 def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:

@@ -16,9 +16,7 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.cli.arguments import project_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, records
-from raglift.cli.saving import keep
-from raglift.cli.tracking import Tracking, saved_first
-from raglift.cli.unfinished import Unfinished
+from raglift.cli.saving import Unfinished, keep
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
@@ -58,14 +56,13 @@ def run(request: Evaluate) -> None:
     from raglift.datasets.loading import load_dataset
     from raglift.storage.saving import check_free
 
-    parts, settings, tracking = local_system(request), _settings(request), Tracking.of(request)
+    parts, settings = local_system(request), _settings(request)
     dataset = load_dataset(
         request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
     )
     if request.output is not None:
         check_free(request.output, overwrite=request.overwrite)
     _check_system_options(request)
-    tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     unfinished = Unfinished.of(request)
     failure: QueryFailed | None = None
@@ -89,7 +86,6 @@ def run(request: Evaluate) -> None:
     if unfinished is not None:
         unfinished.remove()
     show()
-    tracking.named(request.output).tell(evaluation, saved_first(evaluation, request.output, tracking))
     if failure is not None:
         raise failure
 

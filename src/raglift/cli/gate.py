@@ -13,7 +13,6 @@ import typer
 
 from raglift.cli.arguments import project_budget
 from raglift.cli.exits import drop_output
-from raglift.cli.github import is_github, own_commands
 from raglift.cli.json_output import gate_error_json, gate_json, print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
@@ -27,7 +26,6 @@ from raglift.results.evaluation import load_evaluation
 from raglift.sweep.folder import SweepFolder
 from raglift.utilities.display import printable, short_repr
 from raglift.utilities.limits import is_there, resolved, user_path
-from raglift.utilities.replacing import is_of_saved_run
 
 if TYPE_CHECKING:
     from raglift.cli.pipeline import Gate
@@ -124,7 +122,7 @@ def _decide(request: Gate) -> Outcome:
 def _tell(undecided: GateError, request: Gate) -> None:
     """Say in the files that nothing was decided, so that none tells of an earlier run; the error itself goes on."""
     if _is_github(request):
-        own_commands(sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
+        (sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
     with suppress(_Unwritten):
         _write_files(undecided, request)
 
@@ -207,13 +205,6 @@ def _check_request(request: Gate) -> None:
             "gate: found nothing to check; expected a bound, as --min ndcg@10=0.75 or --max failures=0, or --baseline "
             "RUN with --no-regression ndcg@10"
         )
-    for path in (request.junit, request.markdown):
-        if path is not None and (refusal := _refusal(path)):
-            raise ConfigurationError(refusal)
-    if request.junit is None or request.markdown is None:
-        return
-    if resolved(user_path(request.junit)) == resolved(user_path(request.markdown)):
-        raise ConfigurationError(f"--markdown: found {request.markdown}, as for --junit; expected a file of its own")
 
 
 def _write_files(result: GateResult | GateError, request: Gate) -> None:
@@ -231,17 +222,8 @@ def _write_files(result: GateResult | GateError, request: Gate) -> None:
         raise _Unwritten("\n".join(faults))
 
 
-def _refusal(path: Path) -> str:
-    """Return why a file is not replaced, "" for one that may be."""
-    if is_of_saved_run(user_path(path)):
-        return f"{path}: found a file of a saved evaluation, which is not replaced; expected another name"
-    return ""
-
-
 def _written(path: Path, text: str, mode: str) -> str:
     """Write a file, and return why it cannot be written; "" where it was."""
-    if refusal := _refusal(path):
-        return refusal
     try:
         with user_path(path).open(mode, encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -253,7 +235,7 @@ def _written(path: Path, text: str, mode: str) -> str:
 
 
 def _is_github(request: Gate) -> bool:
-    return is_github() if request.github is None else request.github
+    return os.environ.get("GITHUB_ACTIONS") == "true" if request.github is None else request.github
 
 
 def _print(result: GateResult, request: Gate) -> None:
@@ -261,9 +243,9 @@ def _print(result: GateResult, request: Gate) -> None:
     annotations = result.to_github() if _is_github(request) else ""
     if request.as_json:
         print_json(gate_json(result))
-        own_commands(sys.stderr).write(annotations)
+        sys.stderr.write(annotations)
     elif _is_github(request):
-        own_commands(sys.stdout).write(without_commands(document_text(gate_view(result))) + annotations)
+        sys.stdout.write(without_commands(document_text(gate_view(result))) + annotations)
     else:
         from rich.console import Console
 

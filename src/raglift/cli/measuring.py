@@ -26,9 +26,6 @@ from raglift.cli.arguments import (
     Profile,
     Reranker,
     Retriever,
-    Track,
-    TrackFiles,
-    TrackProject,
     UnicodeFolding,
 )
 from raglift.cli.choices import (
@@ -159,9 +156,6 @@ class Evaluate(Settings):
     overwrite: Annotated[Overwrite, RARE] = False
     resume: Annotated[bool, RARE] = False
     """With --system and --output: continue a run that was stopped, without repeating answered queries."""
-    track: Annotated[Track, RARE] = ()
-    track_project: Annotated[TrackProject, RARE] = None
-    track_files: Annotated[TrackFiles, RARE] = True
 
 
 @command(

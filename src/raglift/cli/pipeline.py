@@ -90,7 +90,7 @@ class Gate:
     "track",
     CI,
     "Log saved runs to MLflow or W&B",
-    run="raglift.cli.tracking:run",
+    run="raglift.cli.score:run_track",
     examples=["raglift track runs/bm25 --to mlflow", "raglift track runs/* --to mlflow,wandb --no-files"],
 )
 @dataclass(frozen=True)

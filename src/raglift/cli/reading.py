@@ -21,9 +21,6 @@ from raglift.cli.arguments import (
     Overwrite,
     Primary,
     SavedRun,
-    Track,
-    TrackFiles,
-    TrackProject,
 )
 from raglift.cli.choices import (
     MATCH_RULES,
@@ -128,7 +125,4 @@ class Rescore:
     include: Include = ()
     output: Output = None
     overwrite: Overwrite = False
-    track: Track = ()
-    track_project: TrackProject = None
-    track_files: TrackFiles = True
     as_json: AsJson = False

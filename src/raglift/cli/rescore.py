@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from raglift.cli.evaluate import depths, print_result
 from raglift.cli.saving import keep
-from raglift.cli.tracking import Tracking, saved_first
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
@@ -31,13 +30,10 @@ def run(request: Rescore) -> None:
     """Load, score again, save, print."""
     if request.output is not None:
         check_free(request.output, overwrite=request.overwrite)
-    tracking = Tracking.of(request)
-    tracking.check()
     evaluation = _rescored(load_evaluation(request.run), request)
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     show()
-    tracking.named(request.output).tell(evaluation, saved_first(evaluation, request.output, tracking))
 
 
 def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:

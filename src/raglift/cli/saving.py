@@ -1,32 +1,30 @@
-"""Evaluations in folders: loading those that a command names, and saving one even if its folder cannot be written."""
+"""Evaluations in folders: loading those that a command names, and saving one so that nothing measured is lost."""
 
 from __future__ import annotations
 
-import itertools
-import os
+import shutil
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.errors import ConfigurationError, RunError
+from raglift.errors import CacheError, ConfigurationError, RunError
 from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
+from raglift.running.answers import FILE
+from raglift.running.systems import identity_of
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
+from raglift.utilities.cache import Cache, content_key
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
+    from raglift.cli.measuring import Evaluate
     from raglift.results.evaluation import Evaluation
-
-
-PRINTED_ONLY = "printed and nowhere else; what the models computed is in the cache"
-"""What becomes of an evaluation that can be written nowhere."""
-_NAME_LENGTH = 50
-"""So much of a folder's name is in that of a temporary one: the whole may be as long as names can be."""
 
 
 def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:
@@ -55,13 +53,13 @@ def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:
 def keep(
     evaluation: Evaluation, folder: Path | None, *, overwrite: bool, show: Callable[[], None] = lambda: None
 ) -> None:
-    """Save an evaluation where that is asked for; what cannot be saved there is shown, and saved elsewhere.
+    """Save an evaluation if a folder is named; what cannot be saved there is shown, and saved elsewhere.
 
     Args:
         evaluation: what was measured, which may have taken hours.
         folder: where to; None for nowhere.
         overwrite: replace an evaluation that is already there.
-        show: prints it, where it would not be printed because of the error.
+        show: prints it, if it would not be printed because of the error.
 
     Raises:
         RunError: it cannot be saved there; the message says where it is.
@@ -74,33 +72,64 @@ def keep(
     except RunError as error:
         show()
         sys.stdout.flush()
-        raise RunError(f"{error}; {_rescued(evaluation, folder)}") from error
+        raise RunError(f"{error}; {_rescued(evaluation)}") from error
     sys.stderr.write(f"saved to {folder}\n")
 
 
-def save_somewhere(evaluation: Evaluation, folder: Path) -> Path | None:
-    """Save an evaluation in a folder that is free, numbered where `wanted` is taken, or in a new temporary one.
-
-    Returns:
-        where it is; None if nothing can be written.
-    """
-    for place in _places(folder):
-        try:
-            return evaluation.save(place)
-        except RunError:
-            with suppress(OSError):
-                place.rmdir()
-    return None
+def _rescued(evaluation: Evaluation) -> str:
+    """Save an evaluation in a new temporary folder, and return in words where it is."""
+    try:
+        return f"what was measured is in {evaluation.save(Path(tempfile.mkdtemp(prefix='raglift-')) / 'run')}"
+    except (OSError, RunError):
+        return "what was measured is printed and nowhere else; what the models computed is in the cache"
 
 
-def _rescued(evaluation: Evaluation, folder: Path) -> str:
-    """Save an evaluation where there is a place for it, and return in words the outcome of it."""
-    place = save_somewhere(evaluation, folder.parent / f"{folder.name or 'evaluation'}.unsaved")
-    return f"what was measured is {PRINTED_ONLY if place is None else f'in {place}'}"
+@dataclass(frozen=True)
+class Unfinished:
+    """The answers of a user's system so far: in a folder beside that of the run, until the run is saved."""
+
+    folder: Path
+    answers: Path
+    """Where the answers of this system are kept in it."""
+
+    @classmethod
+    def of(cls, request: Evaluate) -> Unfinished | None:
+        """Return where the answers are kept; None if nothing is saved, or no system of the user's is asked."""
+        if request.output is None or (request.system is None and request.mapping is None):
+            return None
+        output = user_path(request.output)
+        folder = output.with_name(f"{output.name}.unfinished")
+        return cls(folder, folder / content_key(identity_of(request.system, request.mapping)).hex()[:16])
+
+    def begin(self, *, resume: bool, overwrite: bool) -> None:
+        """Raise unless the folder is free, or what is in it may be used or removed.
+
+        Raises:
+            RunError: a run was stopped that is not to be continued.
+        """
+        if resume:
+            return
+        if self.holds_answers and not overwrite:
+            raise RunError(
+                f"{self.folder}: found answers of a run that was stopped; expected none: continue it (--resume), "
+                "remove them (--overwrite), or choose another folder"
+            )
+        self.remove()
+
+    @property
+    def holds_answers(self) -> bool:
+        """Whether there is anything to continue from."""
+        return any(map(_holds_answers, self.folder.glob(f"*/{FILE}")))
+
+    def remove(self) -> None:
+        """Remove the answers: the run is saved, or there are none."""
+        for file in self.folder.glob(f"*/{FILE}"):
+            shutil.rmtree(file.parent, ignore_errors=True)
+        with suppress(OSError):  # somebody else's files are there
+            self.folder.rmdir()
 
 
-def _places(folder: Path) -> Iterator[Path]:
-    numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
-    yield next(place for place in itertools.chain([folder], numbered) if not os.path.lexists(place))
-    with suppress(OSError, ValueError):
-        yield Path(tempfile.mkdtemp(prefix=f"{folder.name[:_NAME_LENGTH]}-"))
+def _holds_answers(file: Path) -> bool:
+    with suppress(CacheError), closing(Cache(file)) as cache:
+        return cache.count() > 0
+    return True

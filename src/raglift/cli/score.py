@@ -1,4 +1,4 @@
-"""`raglift score` and `raglift export`: rankings and labels in files of other tools."""
+"""`raglift score`, `raglift export` and `raglift track`: rankings and runs of and for other tools."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from raglift.errors import ConfigurationError
 from raglift.results.evaluation import load_evaluation
 from raglift.storage.rankings.exporting import export
 from raglift.storage.rankings.scoring import DEFAULT_METRICS, metric_of, score_files
+from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
-    from raglift.cli.pipeline import Export, Score
+    from raglift.cli.pipeline import Export, Score, Track
     from raglift.storage.rankings.forms import WrittenForm
     from raglift.storage.rankings.scoring import FileScores, RunScores
 
@@ -92,3 +93,31 @@ def run_export(request: Export) -> None:
         print_json(written.to_dict())
     else:
         sys.stdout.write(f"{written}\n")
+
+
+def run_track(request: Track) -> None:
+    """Track saved evaluations, and sweeps, each as it is and named as its folder.
+
+    Raises:
+        ConfigurationError: no tracker, or one that is not known.
+        RunError: a folder that holds no evaluation and no sweep; nothing was tracked.
+        TrackingFailed: a tracker failed.
+    """
+    from raglift.apps.tracking.tracking import track
+    from raglift.sweep.engine import load_sweep_result
+    from raglift.sweep.folder import SweepFolder
+
+    if not request.to:
+        raise ConfigurationError("--to: found none; expected at least one, as --to mlflow")
+    folders = list(map(user_path, request.runs))
+    results = [
+        load_sweep_result(folder) if SweepFolder(folder).exists() else load_evaluation(folder) for folder in folders
+    ]
+    runs = []
+    for folder, result in zip(folders, results, strict=True):
+        name = request.name or resolved(folder).name
+        for tracker in dict.fromkeys(request.to):
+            runs.append(track(result, tracker, project=request.project, name=name, files=request.files))
+            sys.stderr.write("".join(f"{line}\n" for line in (f"tracked by {runs[-1]}", *runs[-1].notes)))
+    if request.as_json:
+        print_json([asdict(each) for each in runs])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.cli.arguments import project_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
-from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
@@ -41,18 +40,12 @@ _SOME_FAILED = 1
 
 
 def run(request: RunSweep) -> None:
-    """Check, plan, run, print; of a sweep's folder, print what is there.
-
-    Raises:
-        ConfigurationError: a sweep that is only planned is to be tracked.
-    """
+    """Check, plan, run, print; of a sweep's folder, print what is there."""
     from rich.console import Console
 
-    tracking = Tracking.of(request)
     _check(request)
-    tracking.check()
     if is_folder(request.file):
-        show(request, tracking)
+        show(request)
         return
     console = Console(stderr=True)
     budget = project_budget(request.budget)
@@ -73,7 +66,6 @@ def run(request: RunSweep) -> None:
     result = _with_margin(result, request)
     _print(result, request)
     sys.stderr.write(f"kept in {result.folder}\n")
-    _track(result, tracking)
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
     if result.failed:
@@ -84,8 +76,6 @@ def _check(request: RunSweep) -> None:
     """Raise where options do not go together, or are out of range."""
     if request.margin is not None:
         checked_margin(request.margin)
-    if request.plan and request.track:
-        raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
 
 
 def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
@@ -102,7 +92,7 @@ def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
         raise Stopped(f"what is finished is kept in {request.folder}: continue with --resume") from None
 
 
-def show(request: RunSweep, tracking: Tracking) -> None:
+def show(request: RunSweep) -> None:
     """Print what is finished of a sweep.
 
     Raises:
@@ -117,15 +107,10 @@ def show(request: RunSweep, tracking: Tracking) -> None:
         )
     result = _with_margin(load_sweep_result(request.file), request)
     _print(result, request)
-    _track(result, tracking)
 
 
 def _with_margin(result: SweepResult, request: RunSweep) -> SweepResult:
     return result if request.margin is None else replace(result, margin=request.margin)
-
-
-def _track(result: SweepResult, tracking: Tracking) -> None:
-    tracking.tell(result, lambda trackers: tracking.command([result.folder], trackers))
 
 
 def _print(result: SweepResult, request: RunSweep) -> None:

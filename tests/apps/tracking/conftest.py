@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import socket
 import socketserver
 import threading
 from collections.abc import Iterator
@@ -38,7 +37,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("tracked")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_EXPERIMENT_ID", "WANDB_PROJECT"):
+        for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "WANDB_PROJECT"):
             patch.delenv(name, raising=False)
         patch.setenv("OPENAI_API_KEY", "a-secret-of-the-environment")
         yield folder
@@ -54,11 +53,3 @@ def reranked(ranked: Any) -> Evaluation:
         metrics=("rr", "recall", "ndcg", "recall@tokens(2000)"),
         latency=2,
     )
-
-
-@pytest.fixture
-def free_port() -> int:
-    """A port at which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

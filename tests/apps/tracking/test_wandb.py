@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from raglift.apps.tracking.records import TrackedRun
-from raglift.apps.tracking.tracking import open_tracker, track
-from raglift.errors import MissingKey, TrackingFailed
+from raglift.apps.tracking.tracking import track
+from raglift.errors import TrackingFailed
 from raglift.results.evaluation import Evaluation
 
 pytestmark = pytest.mark.slow
@@ -89,26 +89,18 @@ def rows(found: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.full
-def test_the_run_is_called_as_asked(found: list[Any], kept: TrackedRun) -> None:
+def test_the_run_holds_the_spec_and_the_figures(
+    found: list[Any], kept: TrackedRun, config: dict[str, Any], rows: list[dict[str, Any]], reranked: Evaluation
+) -> None:
     (run,) = [record.run for record in found if record.HasField("run")]
     assert (run.project, run.display_name, run.job_type, run.run_id) == ("mine", "Ä/b: c", "evaluation", kept.id)
     assert list(run.tags) == ["team=search"]
-    assert run.notes
-
-
-def test_the_config_is_the_spec_as_it_is_nested(config: dict[str, Any], reranked: Evaluation) -> None:
     assert config["dataset"] == reranked.run.spec["dataset"]
     assert config["stages"] == {stage.name: stage.system for stage in reranked.run.stages}
-    assert config["candidates"] == reranked.run.spec["candidates"]
-
-
-def test_each_metric_of_each_stage_is_logged(rows: list[dict[str, Any]], reranked: Evaluation) -> None:
-    scores = reranked.scores
-    for stage in scores.stages:
-        assert rows[0][f"{stage}/ndcg_at_3"] == pytest.approx(scores.mean(stage, "ndcg@3"))
-    assert rows[0]["lift/ndcg_at_3"] == pytest.approx(reranked.mean_lift("ndcg@3"))
+    for stage in reranked.scores.stages:
+        assert rows[0][f"{stage}/ndcg_at_3"] == pytest.approx(reranked.scores.mean(stage, "ndcg@3"))
     assert rows[0]["queries/failed"] == 1
+    assert kept.notes == (f"kept offline; upload it with: wandb sync {kept.where}",)
 
 
 def test_the_report_and_the_saved_run_are_an_artifact(found: list[Any]) -> None:
@@ -120,11 +112,6 @@ def test_the_report_and_the_saved_run_are_an_artifact(found: list[Any]) -> None:
     paths = {entry.path: Path(entry.local_path) for entry in artifact.manifest.contents}
     assert {"report.html", "summary.md", "figures.csv", "run/run.json", "run/traces.jsonl"} <= set(paths)
     assert all(path.is_file() for path in paths.values())  # until it is uploaded
-
-
-def test_what_was_kept_says_how_to_upload_it(kept: TrackedRun) -> None:
-    assert kept.url is None
-    assert kept.notes == (f"kept offline; upload it with: wandb sync {kept.where}",)
 
 
 def test_of_the_machine_just_what_the_page_says_is_told(found: list[Any], config: dict[str, Any]) -> None:
@@ -139,43 +126,16 @@ def test_of_the_machine_just_what_the_page_says_is_told(found: list[Any], config
     assert not run.host
 
 
-def test_nothing_of_the_machine_or_of_secrets_is_kept(offline: Path, kept: TrackedRun) -> None:
+def test_nothing_of_the_machine_or_of_secrets_is_kept_or_sent(
+    offline: Path, kept: TrackedRun, proxy: list[bytes]
+) -> None:
     files = [path for path in offline.rglob("*") if path.is_file() and not path.is_symlink()]
     assert not [path for path in files if b"a-secret-of-the-environment" in path.read_bytes()]
     assert not list(Path(kept.where).rglob("wandb-metadata.json"))
     assert not list(Path(kept.where).rglob("requirements.txt"))
-
-
-def test_no_request_is_sent(kept: TrackedRun, proxy: list[bytes]) -> None:
     assert proxy == []
 
 
-def test_without_a_key_nothing_is_asked_and_the_variable_is_named(
-    offline: Path, reranked: Evaluation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WANDB_MODE", "online")
-    monkeypatch.setenv("NETRC", str(offline / "no-netrc"))
-    with pytest.raises(MissingKey, match="WANDB_MODE=offline") as caught:
-        track(reranked, "wandb")
-    assert "any text will do" not in str(caught.value), "W&B takes none of fewer than 40 characters"
-
-
-def test_a_setting_that_is_refused_is_named_and_not_laid_to_a_server(
-    offline: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import wandb
-
-    wandb.teardown()  # it reads its variables once
-    monkeypatch.setenv("WANDB_MODE", "of-line")
-    with pytest.raises(TrackingFailed, match=r"wandb: mode: .*'offline'.*expected settings that W&B takes"):
-        open_tracker("wandb")
-
-
-def test_a_project_that_is_refused_is_named_and_not_laid_to_a_server(
-    offline: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(TrackingFailed, match=r"wandb: .*cannot contain.*the project's name"):
-        open_tracker("wandb", "../x")
-    monkeypatch.setenv("WANDB_PROJECT", "../x")
-    with pytest.raises(TrackingFailed, match="cannot contain"):
-        open_tracker("wandb")
+def test_a_setting_that_is_refused_is_named(offline: Path, reranked: Evaluation) -> None:
+    with pytest.raises(TrackingFailed, match=r"wandb: .*cannot contain"):
+        track(reranked, "wandb", project="../x", files=False)

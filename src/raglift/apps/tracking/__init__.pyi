@@ -1,4 +1,3 @@
 from .records import TrackedRun as TrackedRun
 from .tracking import TRACKERS as TRACKERS
-from .tracking import open_tracker as open_tracker
 from .tracking import track as track

@@ -1,54 +1,53 @@
-"""`track()`: publish a result to a tracker completely, or raise an error that says what was published."""
+"""`track()`: publish a result to a tracker, with its figures, its parameters and its files."""
 
 from __future__ import annotations
 
+import logging
+import math
+import os
 import tempfile
-from collections.abc import Mapping
+import warnings
+from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Real
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from raglift.apps.tracking.describing import comparison_record, evaluation_record, sweep_record
-from raglift.apps.tracking.mlflow import MlflowTracker
-from raglift.apps.tracking.records import reason_of, run_name
-from raglift.apps.tracking.wandb import WandbTracker
-from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
+from raglift.analysis.paired_statistics import interval_of, primary_of
+from raglift.analysis.shared_queries import system_name
+from raglift.apps.tracking import mlflow, wandb
+from raglift.apps.tracking.records import Record, reason_of, tracker_name
+from raglift.errors import ConfigurationError, MissingDependency, RagliftError, TrackingFailed
 from raglift.llm.dot_env import load_dot_env
-from raglift.results.comparison import Comparison
 from raglift.results.evaluation import Evaluation
+from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.result import SweepResult
+from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from raglift.apps.tracking.records import Record, TrackedRun
+    from collections.abc import Callable, Iterator, Mapping
+
+    from raglift.apps.tracking.records import TrackedRun, Tracker
+    from raglift.sweep.records import CellResult
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Cost
 
 
-TRACKERS: Mapping[str, type[MlflowTracker | WandbTracker]] = {"mlflow": MlflowTracker, "wandb": WandbTracker}
+TRACKERS: Mapping[str, Callable[[Any, str | None], Tracker]] = {
+    "mlflow": mlflow.MlflowTracker,
+    "wandb": wandb.WandbTracker,
+}
 """The trackers by name."""
-
-
-def open_tracker(name: str, project: str | None = None) -> MlflowTracker | WandbTracker:
-    """Return a tracker, ready: nothing is sent yet, but what is sure to fail fails here, before hours of work.
-
-    Args:
-        name: one of `TRACKERS`.
-        project: where it is to keep records; None for what the tracker's own settings say, else `raglift`.
-
-    Raises:
-        ConfigurationError: no tracker has that name, the project has an empty one, or its settings cannot be used.
-        MissingDependency: its package is not installed.
-        MissingKey: it wants an API key, and has none.
-    """
-    if name not in TRACKERS:
-        raise ConfigurationError(f"tracker: found {name!r}; expected one of {', '.join(TRACKERS)}")
-    if project is not None and not project.strip():
-        raise ConfigurationError(f"project: found {project!r}; expected a name, or none for the tracker's own settings")
-    load_dot_env()
-    return TRACKERS[name](project)
+_ENVIRONMENT = mlflow.ENVIRONMENT | wandb.ENVIRONMENT
+_LONGEST_NAME = 120
+_LOOK_AT = {
+    "mlflow": "a store that can be written, named by MLFLOW_TRACKING_URI (a server's http://…, or sqlite:///mlflow.db)",
+    "wandb": "a server that answers and a key that it knows (WANDB_BASE_URL, WANDB_API_KEY), or WANDB_MODE=offline",
+}
 
 
 def track(
-    result: Evaluation | Comparison | SweepResult,
+    result: Evaluation | SweepResult,
     tracker: str,
     *,
     project: str | None = None,
@@ -59,12 +58,12 @@ def track(
     """Keep a result in an experiment tracker: parameters, figures for each stage and k, the report and the run.
 
     Args:
-        result: an evaluation, a comparison, or what a sweep found, of which each cell is a run of its own under it.
+        result: an evaluation, or what a sweep found, of which each cell is a run of its own under it.
         tracker: `mlflow` or `wandb`; each is set up as ever, by its own environment variables.
         project: MLflow's experiment, or the project at Weights & Biases; by default what the tracker's environment
             variable says, else `raglift`.
         name: what to call the run; by default the dataset and what the stages do.
-        tags: words to find it by, for example `{"team": "search"}`; numbers and bools are converted to text.
+        tags: words to find it by, for example `{"team": "search"}`.
         files: whether to keep the report, the saved run and a summary with it. They hold the texts of queries and
             chunks: leave them out where these must not leave the machine.
 
@@ -72,83 +71,229 @@ def track(
         Where it is kept.
 
     Raises:
-        ConfigurationError: no tracker has that name, its settings cannot be used, or a tag is no text, number or
-            bool; no tracker was asked then.
+        ConfigurationError: no tracker has that name, or the result is of another kind.
         MissingDependency: its package is not installed.
-        MissingKey: it wants an API key, and has none.
         TrackingFailed: it cannot be reached, or refused the request; the result itself is unchanged.
     """
-    words = _checked_tags(tags or {})
-    opened = open_tracker(tracker, project)
-    record = _record_of(result)
+    if tracker not in TRACKERS:
+        raise ConfigurationError(f"tracker: found {tracker!r}; expected one of {', '.join(TRACKERS)}")
+    if not isinstance(result, (Evaluation, SweepResult)):
+        raise ConfigurationError(
+            f"track: found a {type(result).__name__}; expected an evaluation or what a sweep found"
+        )
+    words = {name: str(value) for name, value in (tags or {}).items()}
+    record = sweep_record(result) if isinstance(result, SweepResult) else evaluation_record(result)
     if name is not None:
-        record = replace(record, name=run_name(name))
-    return publish(opened, record, tags=words, files=files)
+        record = replace(record, name=_run_name(name))
+    load_dot_env()
+    with _naming(tracker):
+        opened = TRACKERS[tracker](_imported(tracker), project)
+        run = _keep(opened, result, record, words, files=files)
+        cells = result.results if isinstance(result, SweepResult) else ()
+        children = tuple(
+            _keep(opened, cell.evaluation, _cell_record(cell), words, files=files, parent=run)
+            for cell in cells
+            if cell.evaluation is not None or cell.error is not None
+        )
+    return replace(run, children=children)
 
 
-def publish(
-    tracker: MlflowTracker | WandbTracker,
+def _keep(
+    tracker: Tracker,
+    result: Evaluation | SweepResult | None,
     record: Record,
-    *,
     tags: Mapping[str, str],
-    files: bool = True,
+    *,
+    files: bool,
     parent: TrackedRun | None = None,
 ) -> TrackedRun:
-    """Keep a record, then those under it.
+    with tempfile.TemporaryDirectory(prefix="raglift-track-") as temporary:
+        if not files or result is None:
+            return tracker.keep(replace(record, summary=""), None, tags, parent)  # it may name queries by their texts
+        notes = _write_files(result, Path(temporary), is_cell=parent is not None)
+        run = tracker.keep(record, Path(temporary), tags, parent)
+    return replace(run, notes=(*notes, *run.notes))
 
-    Args:
-        tracker: from `open_tracker`.
-        record: the description of a result.
-        tags: words to find it by.
-        files: whether to keep its files and summary.
-        parent: the run that it is under.
 
-    Raises:
-        TrackingFailed: the tracker cannot be reached, or refused something.
-    """
-    notes: tuple[str, ...] = ()
+def _write_files(result: Evaluation | SweepResult, folder: Path, *, is_cell: bool) -> tuple[str, ...]:
+    """Write the saved run, figures, summary and page; return why the page was left out."""
+    if isinstance(result, Evaluation):
+        result.save(folder / "run")
+    result.to_frame().to_csv(folder / "figures.csv", index=False)
+    (folder / "summary.md").write_text(result.to_markdown(), encoding="utf-8", newline="\n")
+    has_page = _primary(result) is not None if isinstance(result, Evaluation) else bool(result.finished)
     try:
-        with tempfile.TemporaryDirectory(prefix="raglift-track-") as temporary:
-            folder = Path(temporary) if files and record.write_files is not None else None
-            if folder is not None and record.write_files is not None:
-                notes = record.write_files(folder)
-            sent = record if files else replace(record, summary="")  # which may name queries by their texts
-            run = tracker.keep(sent, folder, tags=tags, parent=parent)
+        if has_page and not is_cell:  # the page of the sweep shows its cells
+            result.report(folder / "report.html")
+    except MissingDependency as error:
+        return (f"report.html was left out: {error}",)
+    return ()
+
+
+@contextmanager
+def _naming(tracker: str) -> Iterator[None]:
+    """Turn what a tracker raises into an error that names it and what to look at; hide what it logs and warns."""
+    logger = logging.getLogger(tracker)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     except RagliftError:
         raise
     except Exception as error:
-        raise TrackingFailed(f"{tracker.name}: {reason_of(error)}; nothing of what was measured is lost") from error
-    children: list[TrackedRun] = []
-    for child in record.children:
-        try:
-            children.append(publish(tracker, child, tags=tags, files=files, parent=run))
-        except RagliftError as error:
-            raise TrackingFailed(
-                f"{error}; {len(children):,} of the {len(record.children):,} runs under {run.name} ({run.id}) were "
-                "kept before that: delete it there before it is tracked again, or it is there twice"
-            ) from error
-    return replace(run, notes=(*notes, *run.notes), children=tuple(children))
+        raise TrackingFailed(
+            f"{tracker}: {reason_of(error)}; expected {_LOOK_AT[tracker]}; nothing of what was measured is lost"
+        ) from error
+    finally:
+        logger.setLevel(level)
 
 
-def _checked_tags(tags: object) -> dict[str, str]:
-    """Return tags as texts."""
-    if not isinstance(tags, Mapping):
-        raise ConfigurationError(f'tags: found {tags!r}; expected a mapping, such as {{"team": "search"}}')
-    for name, value in tags.items():
-        if not isinstance(name, str) or not isinstance(value, (str, bool, Real)):
-            raise ConfigurationError(
-                f"tags: {name!r}: found {value!r}; expected a name, and a text, a number or a bool"
-            )
-    return {name: str(value) for name, value in tags.items()}
+def _imported(tracker: str) -> Any:
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    try:
+        return import_module(tracker)
+    except ImportError:
+        raise MissingDependency(tracker, "track", f"tracking with {tracker}") from None
 
 
-def _record_of(result: object) -> Record:
-    if isinstance(result, Evaluation):
-        return evaluation_record(result)
-    if isinstance(result, Comparison):
-        return comparison_record(result)
-    if isinstance(result, SweepResult):
-        return sweep_record(result)
-    raise ConfigurationError(
-        f"track: found a {type(result).__name__}; expected an evaluation, a comparison or what a sweep found"
+# Results as records.
+
+
+def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name: str = "") -> Record:
+    """Return the description for trackers of one evaluation.
+
+    Args:
+        evaluation: the evaluation.
+        kind: `evaluation`, or `cell` of a sweep.
+        name: what to call it; by default the dataset and what its stages do.
+    """
+    figures = [*_scores(evaluation), *_deciding(evaluation), *_counts(evaluation)]
+    if evaluation.run.cost is not None:
+        figures += _costs(evaluation.run.cost)
+    return Record(
+        kind=kind,
+        name=_run_name(name or f"{evaluation.dataset.name}: {system_name(evaluation)}"),
+        parameters={"kind": kind, **_parameters(evaluation)},
+        # Trackers draw a NaN as if it were a number
+        figures={name: float(value) for name, value in figures if value is not None and math.isfinite(value)},
+        summary=evaluation.to_markdown(),
     )
+
+
+def sweep_record(result: SweepResult) -> Record:
+    """Return the description for trackers of a sweep, without its cells."""
+    best = result.best()
+    figures = {
+        "cells/all": float(len(result.results)),
+        "cells/measured": float(len(result.finished)),
+        "cells/failed": float(len(result.failed)),
+    }
+    if best is not None:
+        figures[f"best/{tracker_name(str(result.primary))}"] = best.value(result.primary)
+    figures |= {f"billed_tokens/{tracker_name(model)}": float(count) for model, count in result.billed.items()}
+    return Record(
+        kind="sweep",
+        name=_run_name(f"{result.title}: {len(result.results):,} cells"),
+        parameters={
+            "kind": "sweep",
+            "title": result.title,
+            "primary": str(result.primary),
+            "seed": result.seed,
+            "best": "" if best is None else best.cell.name,
+        },
+        figures=figures,
+        summary=result.to_markdown(),
+    )
+
+
+def _cell_record(result: CellResult) -> Record:
+    parts = {"cell": result.cell.to_dict() | {"key": result.cell.key}}
+    if result.evaluation is None:
+        return Record("cell", _run_name(result.cell.name), {"kind": "cell", **parts}, error=result.error)
+    record = evaluation_record(result.evaluation, kind="cell", name=result.cell.name)
+    parameters = {name: value for name, value in record.parameters.items() if name != "sweep"}  # it has the parts too
+    return replace(record, parameters={**parameters, **parts})
+
+
+def _run_name(text: str) -> str:
+    return excerpt(printable(text), _LONGEST_NAME) or "raglift"
+
+
+def _parameters(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the spec as it is saved, with the stages, the metrics and what was found of the labels."""
+    found: dict[str, Any] = {
+        "stages": {stage.name: stage.system for stage in evaluation.run.stages},
+        "metrics": ", ".join(map(str, evaluation.scores.metrics)),
+        "primary": str(_primary(evaluation) or ""),
+        "profile": evaluation.profile,
+    }
+    if evaluation.truncated:
+        found["truncated"] = dict(evaluation.truncated)
+    if evaluation.label_sources.by_model:
+        found["labels"] = evaluation.label_sources.to_dict()
+    return {**evaluation.run.spec, **found}
+
+
+def _primary(evaluation: Evaluation) -> Metric | None:
+    """Return the primary metric; None if only costs or unjudged shares were scored."""
+    try:
+        return primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)
+    except ConfigurationError:
+        return None
+
+
+def _scores(evaluation: Evaluation) -> Iterator[tuple[str, float | None]]:
+    """Yield each metric's mean at each stage, and its lift where there is a fair pair."""
+    for metric in evaluation.scores.metrics:
+        name = tracker_name(str(metric))
+        for stage in evaluation.scores.stages:
+            yield f"{tracker_name(stage)}/{name}", evaluation.scores.mean(stage, metric)
+        yield f"lift/{name}", evaluation.mean_lift(metric)
+
+
+def _deciding(evaluation: Evaluation) -> Iterator[tuple[str, float | None]]:
+    """Yield the metric that decides, with its interval, under names that are the same for every system."""
+    primary = _primary(evaluation)
+    if primary is None:
+        return
+    stage = evaluation.after
+    interval = interval_of(primary, evaluation.scores.of(stage, primary), CONFIDENCE)
+    yield "primary/value", evaluation.scores.mean(stage, primary)
+    yield "primary/queries", evaluation.scores.n(stage, primary)
+    if interval is not None:
+        yield from (("primary/low", interval.low), ("primary/high", interval.high))
+    if len(evaluation.scores.stages) == 1:
+        return
+    difference = evaluation.reranker_lift(primary, confidence=CONFIDENCE).row().difference
+    if difference is not None:
+        yield from (("primary/lift", difference.mean), ("primary/lift_p", difference.p))
+        yield from (("primary/lift_low", difference.low), ("primary/lift_high", difference.high))
+
+
+def _counts(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
+    traces = evaluation.run.traces
+    yield "queries/asked", len(traces)
+    yield "queries/failed", sum(trace.error is not None for trace in traces)
+    yield "queries/unlabelled", sum(not query.facts for query in evaluation.dataset.queries)
+    losses = evaluation.failure_analysis()
+    yield "facts/all", losses.facts
+    for outcome in dict.fromkeys(loss.outcome for loss in losses.losses):
+        yield f"facts/{outcome}", sum(loss.facts for loss in losses.losses if loss.outcome == outcome)
+
+
+def _costs(cost: Cost) -> Iterator[tuple[str, float | None]]:
+    """Yield seconds, bytes and tokens; None if something is not known."""
+    for latency in cost.latencies:
+        stage = tracker_name(latency.stage)
+        yield from ((f"latency/{stage}_p50_seconds", latency.p50), (f"latency/{stage}_p95_seconds", latency.p95))
+    if cost.whole is not None:
+        yield from (("latency/p50_seconds", cost.whole.p50), ("latency/p95_seconds", cost.whole.p95))
+    for stage, rate in cost.throughput.items():
+        yield f"throughput/{tracker_name(stage)}_queries_per_second", rate
+    if cost.index is not None:
+        yield from (("index/chunks", cost.index.chunks), ("index/bytes", cost.index.bytes))
+        yield "index/seconds", cost.index.seconds
+    yield "cost/tokens_billed", cost.tokens_billed
