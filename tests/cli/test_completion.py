@@ -54,7 +54,7 @@ def complete(tmp_path_factory):
         pytest.param(("evaluate", "x", "--match", "co"), ["containment", "coverage"], marks=pytest.mark.full),
         pytest.param(("report", "x", "--format", ""), ["html", "markdown", "csv", "parquet"], marks=pytest.mark.full),
         (("track", "x", "--to", "mlflow,w"), ["mlflow,wandb"]),
-        (("evaluate", "x", "--metrics", "mrr,ndc"), ["mrr,ndcg", "mrr,ndcg_rel"]),
+        (("evaluate", "x", "--metrics", "mrr,ndc"), ["mrr,ndcg"]),
         pytest.param(("evaluate", "x", "--match-t"), ["--match-threshold"], marks=pytest.mark.full),
     ],
 )

@@ -86,14 +86,3 @@ def test_faults_of_a_file_are_listed(run, folder: Path) -> None:
     assert code == 2
     assert "bad.trec:1: score" in err
     assert "bad.trec:2: found 3 columns" in err
-
-
-def test_measures_of_trec_eval_stand_in_tables(run, folder: Path) -> None:
-    asked = "relative_P_5,set_map,11pt_avg,iprec_at_recall_0.30,Rprec_mult_0.20,unj_5,gm_map,recip_rank"
-    code, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", asked)
-    assert code == 0
-    titles = [line.split("  ")[0] for line in out.splitlines()[1:9]]
-    assert titles == [
-        *("RelativePrecision@5", "SetAP", "ElevenPointAvg", "IPrec(recall=0.3)"),
-        *("RPrecisionMult(multiple=0.2)", "Unjudged@5", "GMAP", "MRR"),
-    ]

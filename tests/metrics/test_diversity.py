@@ -10,8 +10,6 @@ import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import compute
 from raglift.metrics.graded_measures import AlphaNDCG
-from raglift.types.documents import Chunk
-from raglift.types.labels import Fact, Passage, Query
 
 ALPHAS = (0.0, 0.25, 0.3, 0.5, 0.9, 1.0)
 names = st.sampled_from([f"d{number}" for number in range(9)])
@@ -79,14 +77,6 @@ def test_of_ids_that_are_one_fact_each_it_is_ndcg_without_grades() -> None:
     found = rl.score_rankings(rankings, graded, ["alpha_ndcg@3", "alpha_ndcg"])
     expected = rl.score_rankings(rankings, plain, ["ndcg@3", "ndcg"])
     assert found.values == pytest.approx(expected.values)
-
-
-def test_chunks_that_hold_several_facts_go_through_evaluate() -> None:
-    facts = tuple(Fact(tuple(Passage(chunk_id=name) for name in holding)) for holding in (["a", "b"], ["b"]))
-    data = rl.Dataset((Query("q", "?", facts),))
-    evaluation = rl.evaluate(lambda question: [Chunk("…", id="b"), Chunk("…", id="a")], data, metrics=["alpha_ndcg@1"])
-    assert evaluation.scores.mean("retrieve", "alpha_ndcg@1") == 1
-    assert [hit.earned for hit in evaluation.explain("q").hits] == [(1,), (0,)]
 
 
 def test_labels_that_are_texts_are_refused_before_anything_is_asked() -> None:

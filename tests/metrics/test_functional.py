@@ -9,9 +9,6 @@ from raglift.metrics.functional import dcg, f1_at_k, hit_rate_at_k, idcg, ndcg, 
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Hit, Ranking
 
-OF_GRADES = (dcg, idcg, ndcg)
-OF_TEXTS = (hit_rate_at_k, precision_at_k, recall_at_k)
-
 
 @pytest.mark.parametrize(
     ("function", "relevance", "expected"),
@@ -19,13 +16,14 @@ OF_TEXTS = (hit_rate_at_k, precision_at_k, recall_at_k)
         (dcg, [3, 2, 3, 0, 1], 6.1487),  # 6.1488 where each term is rounded before they are added
         (idcg, [3, 2, 3, 0, 1], 6.3235),
         (ndcg, [3, 2, 3, 0, 1], 0.9724),
-        (dcg, [1, 2, 3, 0, 1], 4.149),
-        (ndcg, [1, 2, 3, 0, 1], 0.799),
+        (dcg, [1, 2, 3, 0, 1], 4.1487),
+        (ndcg, [1, 2, 3, 0, 1], 0.7990),
+        (ndcg, [], 0),
+        (ndcg, [0, 0], 0),
     ],
 )
 def test_worked_values(function: Callable, relevance: list[int], expected: float) -> None:
-    digits = len(str(expected).split(".")[1])
-    assert round(function(relevance, k=5), digits) == expected
+    assert function(relevance, k=5) == pytest.approx(expected, abs=1e-4)
     assert function(relevance) == function(relevance, k=5) == function(tuple(relevance), 99)
 
 
@@ -33,15 +31,7 @@ def test_the_ideal_is_the_given_list_sorted_unless_all_grades_are_given() -> Non
     assert ndcg([1, 0, 1], k=5) == pytest.approx(0.9197, abs=5e-5)
     assert ndcg([1, 0, 1], k=5, ideal=[1, 1, 1]) == pytest.approx(0.7039, abs=5e-5)
     assert ndcg([2], ideal=[1, 3, 2], k=1) == pytest.approx(2 / 3)
-
-
-def test_the_whole_list_is_sorted_before_it_is_cut() -> None:
-    assert idcg([1, 3], k=1) == 3
-
-
-@pytest.mark.parametrize("relevance", [[], [0, 0]])
-def test_nothing_relevant_is_zero(relevance: list[int]) -> None:
-    assert dcg(relevance) == idcg(relevance) == ndcg(relevance) == 0
+    assert idcg([1, 3], k=1) == 3  # the whole list is sorted before it is cut
 
 
 @given(st.lists(st.floats(0, 9)), st.integers(1, 12))
@@ -50,46 +40,20 @@ def test_ndcg_of_a_list_lies_between_nothing_and_its_ideal(relevance: list[float
     assert ndcg(sorted(relevance, reverse=True), k) in (0, 1)
 
 
-@pytest.mark.parametrize("function", OF_GRADES)
-@pytest.mark.parametrize("k", [0, -1, True, 2.0, "5"])
-def test_a_depth_that_is_none_is_refused(function: Callable, k: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"k: found .*; expected an integer, 1 or more"):
-        function([1], k)
-
-
-@pytest.mark.parametrize("function", OF_GRADES)
-@pytest.mark.parametrize("grade", [-1, float("nan"), float("inf"), "high", None])
-def test_a_grade_that_is_none_is_refused(function: Callable, grade: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"relevance: found .* at rank 2; expected a number, 0 or more"):
-        function([1, grade])
-
-
-@pytest.mark.parametrize("function", OF_GRADES)
-def test_a_text_is_no_list_of_grades(function: Callable) -> None:
-    with pytest.raises(ConfigurationError, match="relevance: found one text; expected a list of grades"):
-        function("321")
-
-
-@pytest.mark.parametrize("function", OF_TEXTS)
-@pytest.mark.parametrize("k", [0, -1, True, 2.0, None])
-def test_texts_need_a_depth(function: Callable, k: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"k: found .*; expected an integer, 1 or more"):
-        function(["a"], ["a"], k)
-
-
-@pytest.mark.parametrize("function", OF_TEXTS)
 @pytest.mark.parametrize(
-    ("docs", "truth", "message"),
+    ("call", "message"),
     [
-        ("war", ["war"], "docs: found one text; expected a list"),
-        (["war"], "war", "ground_truth_texts: found one text; expected a list"),
-        ([3], ["war"], "docs: found a int; expected a text, or an object with one"),
-        (["war"], [None], "ground_truth_texts: found a NoneType; expected a text, or an object with one"),
+        (lambda: dcg([1], 0), "k: found 0; expected an integer, 1 or more"),
+        (lambda: ndcg([1, -1]), "relevance: found -1 at rank 2; expected a number, 0 or more"),
+        (lambda: idcg("321"), "relevance: found one text; expected a list of grades"),
+        (lambda: recall_at_k(["a"], ["a"], 2.0), "k: found 2.0; expected an integer, 1 or more"),
+        (lambda: hit_rate_at_k("war", ["war"], 5), "docs: found one text; expected a list"),
+        (lambda: precision_at_k([3], ["war"], 5), "docs: found a int; expected a text, or an object with one"),
     ],
 )
-def test_what_has_no_text_is_refused(function: Callable, docs: object, truth: object, message: str) -> None:
+def test_what_cannot_be_used_is_refused(call: Callable, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        function(docs, truth, 5)
+        call()
 
 
 def test_texts_match_when_one_contains_the_other() -> None:
@@ -99,22 +63,12 @@ def test_texts_match_when_one_contains_the_other() -> None:
     assert precision_at_k(docs, truth, 4) == 2 / 4
     assert recall_at_k(docs, truth, 4) == 2 / 3
     assert (hit_rate_at_k(docs, truth, 1), recall_at_k(docs, truth, 2)) == (0, 1 / 3)
+    assert precision_at_k(["war"], ["war"], 10) == 0.1  # also when fewer came back
 
 
-def test_precision_divides_by_k_also_when_fewer_came_back() -> None:
-    assert precision_at_k(["war"], ["war"], 10) == 0.1
-
-
-@pytest.mark.parametrize("function", OF_TEXTS)
-@pytest.mark.parametrize(
-    ("docs", "truth"),
-    [([""], ["war"]), (["war"], [" \n"]), ([""], [""]), ([], ["war"]), (["war"], []), ([], [])],
-)
-def test_an_empty_text_never_matches(function: Callable, docs: list[str], truth: list[str]) -> None:
-    assert function(docs, truth, 3) == 0
-
-
-def test_an_empty_text_counts_among_the_ground_truth() -> None:
+@pytest.mark.parametrize(("docs", "truth"), [([""], ["war"]), (["war"], [" \n"]), ([], ["war"]), (["war"], [])])
+def test_an_empty_text_never_matches(docs: list[str], truth: list[str]) -> None:
+    assert [of(docs, truth, 3) for of in (hit_rate_at_k, precision_at_k, recall_at_k)] == [0, 0, 0]
     assert recall_at_k(["war"], ["war", ""], 1) == 1 / 2
 
 
@@ -126,11 +80,6 @@ def test_f1(precision: float, recall: float, f1: float) -> None:
 def langchain_document(text: str) -> object:
     documents = pytest.importorskip("langchain_core.documents")
     return documents.Document(page_content=text, metadata={"source": "war"})
-
-
-def llama_index_node(text: str) -> object:
-    schema = pytest.importorskip("llama_index.core.schema")
-    return schema.TextNode(text=text, metadata={"file_name": "war"})
 
 
 def llama_index_scored(text: str) -> object:
@@ -145,15 +94,7 @@ def llama_index_multimodal(text: str) -> object:
 
 @pytest.mark.parametrize(
     "build",
-    [
-        str,
-        Chunk,
-        lambda text: Hit(Chunk(text), 1),
-        langchain_document,
-        llama_index_node,
-        llama_index_scored,
-        llama_index_multimodal,
-    ],
+    [str, Chunk, lambda text: Hit(Chunk(text), 1), langchain_document, llama_index_scored, llama_index_multimodal],
 )
 def test_the_documents_of_every_framework_have_a_text(build: Callable[[str], object]) -> None:
     docs = [build("no such word"), build("It was in July, 1805")]
@@ -163,5 +104,4 @@ def test_the_documents_of_every_framework_have_a_text(build: Callable[[str], obj
 
 def test_a_ranking_is_a_list_of_documents() -> None:
     ranking = Ranking.of([(Chunk("war"), 0.9), (Chunk("peace"), 0.8)])
-    assert recall_at_k(ranking, ["peace"], 2) == 1
-    assert recall_at_k(ranking, ["peace"], 1) == 0
+    assert (recall_at_k(ranking, ["peace"], 1), recall_at_k(ranking, ["peace"], 2)) == (0, 1)

@@ -12,8 +12,6 @@ from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute, score_rankings
 from raglift.metrics.judged_measures import Judged
-from raglift.metrics.parsing import parse
-from raglift.metrics.registry import MEASURES
 from raglift.types.documents import Chunk
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.metric import Metric
@@ -58,10 +56,6 @@ def test_worked_values_of_judged() -> None:
     assert values == [1, 1 / 2, 2 / 3, 1 / 2, 1 / 2]  # of 4 hits, not of 10
 
 
-def test_no_hits_are_no_judged_hits() -> None:
-    assert compute(judged(({"a": 1}, [])), Judged @ 5).tolist() == [0]
-
-
 @pytest.mark.parametrize("k", [1, 3, 10, None])
 @given(pairs=cases)
 @settings(max_examples=60, deadline=None)
@@ -77,12 +71,6 @@ def test_ir_measures_says_the_same(k: int | None, pairs) -> None:
     scores = score_rankings(rankings, {str(n): labels for n, (labels, _) in enumerate(pairs)}, [Metric("judged", k)])
     ours = dict(zip(scores.query_ids, scores.values[0].tolist(), strict=True))
     assert {query: value for query, value in ours.items() if not math.isnan(value)} == pytest.approx(theirs, abs=1e-12)
-
-
-def test_it_is_no_measure_of_quality() -> None:
-    measure = MEASURES["judged"]
-    assert (measure.is_earned, measure.is_neutral, measure.is_cost) == (False, True, False)
-    assert parse("Judged@10") == Judged @ 10
 
 
 def test_labels_of_queries_do_not_touch_each_other() -> None:

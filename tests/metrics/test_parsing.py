@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from math import nan
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,30 +49,17 @@ def test_a_metric_is_its_text(metric: Metric) -> None:
     ("text", "metric"),
     [
         ("ndcg@10", metrics.NDCG @ 10),
-        ("NDCG @ 10", metrics.NDCG @ 10),
         ("MRR", metrics.RR),
         ("map@5", metrics.AP @ 5),
-        ("hit@1", metrics.HitRate @ 1),
-        ("HitRate@1", metrics.HitRate @ 1),
         ("P@3", metrics.Precision @ 3),
-        ("r@3", metrics.Recall @ 3),
-        ("f1@3", metrics.F1 @ 3),
         ("SpanIoU@5", metrics.SpanIoU @ 5),
-        ("SpanPrecisionOmega", metrics.SpanPrecisionOmega),
-        ("ndcg()@3", metrics.NDCG @ 3),
         ("DCG( Gain = Exponential )@3", metrics.DCG(gain="exponential") @ 3),
-        ("idcg(gain=linear)", metrics.IDCG(gain="linear")),
         ("Recall @ tokens(2000)", metrics.Recall @ tokens(2000)),
         ("ndcg(gain=exponential)@Tokens( 20 )", metrics.NDCG(gain="exponential") @ tokens(20)),
-        ("ContextTokens@5", metrics.ContextTokens @ 5),
-        ("Success@5", metrics.HitRate @ 5),
         ("Success@5", metrics.Success @ 5),
         ("RPrec", metrics.RPrecision),
-        ("RPrecision", metrics.RPrecision),
         ("rbp(p=0.950)@10", metrics.RBP(p=0.95) @ 10),
-        ("RBP( P = .5 )", metrics.RBP(p="0.50")),
         ("alphaNDCG(alpha=1.0)@5", metrics.AlphaNDCG(alpha=1) @ 5),
-        ("alpha_nDCG(alpha=5e-1)@5", metrics.AlphaNDCG(alpha=0.5) @ 5),
         ("err(gmax=3.0)@10", metrics.ERR(gmax=3) @ 10),
     ],
 )
@@ -85,28 +71,16 @@ def test_what_people_write(text: str, metric: Metric) -> None:
     ("text", "message"),
     [
         ("ndgc@10", "found 'ndgc' .did you mean 'ndcg'.*; expected one of hit_rate, precision, .*, mrr, map"),
-        ("zzz@3", "found 'zzz'; expected one of hit_rate"),
         ("", "found ''; expected a name and a depth, as 'ndcg@10'"),
-        ("ndcg@", "expected a name and a depth"),
-        ("ndcg@-1", "expected a name and a depth"),
         ("ndcg@9999999999", "of up to 9 digits"),
-        ("ndcg@2.5", "expected a name and a depth"),
-        ("ndcg@tokens", "expected a name and a depth"),
         ("ndcg@tokens(2,000)", "expected a name and a depth, as 'ndcg@10' or 'ndcg@tokens.2000.'"),
-        ("ndcg@tokens(1000000000)", "of up to 9 digits"),
         ("ndcg@tokens(0)", "expected a depth of 1 or more"),
         ("span_precision_omega@tokens(5)", "it does not depend on one"),
         ("ndcg@0", "found 'ndcg@0'; expected a depth of 1 or more"),
         ("ndcg(gain=log)@3", "ndcg: found the setting 'gain=log'; expected gain=linear|exponential"),
-        ("ndcg(gain)@3", "ndcg: found the setting 'gain'; expected gain=linear|exponential"),
         ("rbp(p=1)@3", r"rbp: found the setting 'p=1'; expected p=a number above 0 and below 1 \(0.8 unless given\)"),
-        ("rbp(p=0)@3", "expected p=a number above 0 and below 1"),
         ("rbp(p=nan)@3", "found the setting 'p=nan'; expected p=a number above 0"),
-        ("rbp(p=high)@3", "found the setting 'p=high'; expected p=a number above 0"),
-        ("alpha_ndcg(alpha=-0.1)", "found the setting 'alpha=-0.1'; expected alpha=a number from 0 to 1"),
         ("err(gmax=2.5)", "found the setting 'gmax=2.5'; expected gmax=a whole number from 1 to 1000"),
-        ("err(gmax=0)", "expected gmax=a whole number from 1 to 1000"),
-        ("rbp(gain=linear)", "found the setting 'gain=linear'; expected p=a number"),
         ("r_precision@5", "expected 'r_precision' without a depth"),
         ("recall(gain=linear)@3", "recall: found the setting 'gain=linear'; expected no settings"),
         (
@@ -135,10 +109,7 @@ def test_settings_are_merged_and_sorted() -> None:
     ("metric", "of_one", "of_mean"),
     [
         ("rr@10", "RR@10", "MRR@10"),
-        ("ap", "AP", "MAP"),
-        ("hit_rate@1", "HitRate@1", "HitRate@1"),
         ("rr@tokens(9)", "RR@tokens(9)", "MRR@tokens(9)"),
-        ("context_tokens@5", "ContextTokens@5", "ContextTokens@5"),
         ("ndcg(gain=exponential)@3", "NDCG(gain=exponential)@3", "NDCG(gain=exponential)@3"),
     ],
 )
@@ -150,11 +121,8 @@ def test_titles(metric: str, of_one: str, of_mean: str) -> None:
     ("metric", "profile", "message"),
     [
         (metrics.NDCG @ 3, "trek", "profile: found 'trek'; expected one of default, tutorial, autorag"),
-        (Metric("ndgc", 3), "default", "did you mean 'ndcg'"),
         (Metric("ndcg", 0), "default", "expected a depth of 1 or more"),
-        (metrics.NDCG(gain="log") @ 3, "default", "found the setting 'gain=log'"),
         (metrics.Precision, "default", "precision: found no depth; expected one, as 'precision@10'"),
-        (metrics.F1, "tutorial", "f1: found no depth; expected one, as 'f1@10'"),
     ],
 )
 def test_what_cannot_be_computed(judged, metric: Metric, profile: str, message: str) -> None:
@@ -167,17 +135,18 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.needs_chunks])
-def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) -> None:
-    measure = MEASURES[name]
-    metric = Metric(name, tokens(3) if measure.needs_budget else 3 if measure.takes_k else None)
-    assert compute(judged(), metric, profile).shape == (0,)
-    # a prompt costs the same whatever was wanted, no hit of these was judged, and their one call found nothing
-    of_hits = {"context_tokens": 1, "utility": -1, "rbp_residual": 1, "unjudged": 1 / 3, "calls": 1, "wasted_calls": 1}
+def test_no_queries_and_no_labels_are_no_error(judged, profile: str) -> None:
+    # a prompt costs the same whatever was wanted, and the one call of these found nothing
+    of_hits = {"context_tokens": 1, "calls": 1, "wasted_calls": 1}
     of_context = ("first_call", "kept", "final_recall", "final_precision")
-    expected = nan if name in of_context else of_hits.get(name, 0)
-    found = compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist()
-    assert found == pytest.approx([expected, expected], nan_ok=True)
+    for name, measure in MEASURES.items():
+        if measure.needs_chunks:
+            continue
+        metric = Metric(name, tokens(3) if measure.needs_budget else 3 if measure.takes_k else None)
+        assert compute(judged(), metric, profile).shape == (0,)
+        expected = nan if name in of_context else of_hits.get(name, 0)
+        found = compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist()
+        assert found == pytest.approx([expected, expected], nan_ok=True), name
 
 
 def test_a_profile_names_only_measures_that_exist() -> None:
@@ -195,10 +164,7 @@ def test_every_measure_has_a_name_to_import() -> None:
     [
         (0.95, "p=0.95"),
         ("0.50", "p=0.5"),
-        (".5", "p=0.5"),
-        (np.float64(0.25), "p=0.25"),
         ("5E-1", "p=0.5"),
-        (1e-9, "p=1e-09"),
     ],
 )
 def test_a_number_has_one_text(given: str | float, text: str) -> None:

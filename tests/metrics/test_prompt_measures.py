@@ -63,14 +63,6 @@ def test_the_area_is_the_mean_of_recall_over_all_prompt_sizes(texts: list[str], 
     assert curve == sorted(curve)
 
 
-@given(st.lists(st.sampled_from([LAMP, HORN, "x" * 50, LAMP[:40], HORN[30:]]), max_size=6), st.integers(1, 200))
-def test_a_further_hit_never_lowers_either(texts: list[str], most: int) -> None:
-    asked = query(LAMP, HORN)
-    for metric in (RecallArea @ Tokens(most), PromptRecall @ Tokens(most)):
-        less, more = (value(read(asked, *hits, scale=4.0), metric) for hits in (texts, [*texts, HORN]))
-        assert 0 <= less <= more <= 1
-
-
 def test_a_token_has_the_characters_of_the_labelled_passages() -> None:
     labels = [LAMP, HORN, LAMP + HORN, HORN + LAMP]
     asked, counter = query(*labels), TokenCounts(progress=False)

@@ -89,20 +89,9 @@ def test_what_is_empty_and_what_is_left_out_is_counted() -> None:
     assert "without labels, which are left out: 2" in str(scores)
 
 
-def test_nothing_is_said_where_nothing_is_missing() -> None:
-    shown = str(score_rankings({"q": ["a"]}, {"q": ["a"]}, ["mrr", "ndcg@10"]))
-    assert shown.splitlines() == ["MRR      1.0000  n = 1", "NDCG@10  1.0000  n = 1"]
-
-
 def test_a_missing_ranking_counts_0_also_where_empty_ones_are_left_out() -> None:
     scores = score_rankings(RANKINGS, RELEVANT, "recall@5", profile="autorag")
     np.testing.assert_array_equal(scores.of("recall@5"), [1, np.nan, 0, np.nan])
-
-
-def test_no_labels_give_no_mean() -> None:
-    scores = score_rankings({"q": ["a"]}, {"q": []}, "ndcg@10")
-    assert np.isnan(scores.mean("ndcg@10"))
-    assert np.isnan(score_rankings({}, {}, "ndcg@10").mean("ndcg@10"))
 
 
 def test_a_frame_has_a_row_a_query_and_a_column_a_metric() -> None:

@@ -63,13 +63,6 @@ def test_every_query_has_a_ranking_at_every_stage() -> None:
     assert [len(of_query) for of_query in reranked] == [3, 0, 0, 0, 1, 1]
 
 
-def test_scores_are_by_stage_metric_and_query() -> None:
-    scores = scored(RR @ 3, Recall @ 2)
-    assert scores.query_ids == tuple(query.id for query in DATASET)
-    assert (scores.stages, scores.metrics) == (("retrieve", "rerank"), (RR @ 3, Recall @ 2))
-    assert scores.values.shape == (2, 2, 6)
-
-
 def test_what_failed_or_came_back_empty_counts_0_and_what_has_no_labels_is_left_out() -> None:
     scores = scored(RR @ 3, Recall @ 2)
     nan = np.nan
@@ -99,15 +92,6 @@ def test_a_run_in_which_everything_failed() -> None:
     for profile in ("default", "tutorial", "autorag"):
         scores = score(run, queries, match_table, [Precision @ 3, AP @ 3, NDCG @ 3], profile)
         assert scores.values.tolist() == [[[0], [0], [0]]]
-
-
-@pytest.mark.parametrize(
-    ("metric", "profile", "message"),
-    [(RR @ 3, "trek", "profile: found 'trek'"), (Precision, "default", "precision: found no depth")],
-)
-def test_what_cannot_be_scored(metric: Metric, profile: str, message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        scored(metric, profile=profile)
 
 
 def test_what_was_not_scored_is_named() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +13,7 @@ import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.metrics.budgets import tokens
 from raglift.metrics.computing import compute
-from raglift.metrics.graded_measures import ERR, NDCG, RBP
-from raglift.metrics.rank_measures import RPrecision
+from raglift.metrics.graded_measures import ERR, RBP
 from raglift.types.documents import Chunk
 from raglift.types.labels import Fact, Passage, Query
 
@@ -92,12 +90,6 @@ def test_the_scale_stays_in_slices_budgets_and_explanations() -> None:
     assert np.sum([hit.earned for hit in explained.hits], axis=0).tolist() == [1 / 16, 1 / 16]
 
 
-def test_a_part_that_is_evaluated_alone_has_a_scale_of_its_own() -> None:
-    part = rl.evaluate(_found, DATA.only(tags="easy"), metrics=[ERR @ 5, ERR(gmax=3) @ 5])
-    assert part.scores.of("retrieve", ERR @ 5).tolist() == [1 / 8, 3 / 8]
-    assert part.scores.of("retrieve", ERR(gmax=3) @ 5).tolist() == [1 / 16, 3 / 16]
-
-
 def test_a_scale_that_ends_below_a_grade_is_refused_before_anything_is_asked() -> None:
     def never(question: str) -> list[str]:
         raise AssertionError(question)
@@ -108,18 +100,3 @@ def test_a_scale_that_ends_below_a_grade_is_refused_before_anything_is_asked() -
         rl.evaluate(never, DATA, metrics=[ERR(gmax=2) @ 5])
     with pytest.raises(ConfigurationError, match="choose gmax=3 or more"):
         rl.score_rankings({"q": ["a"]}, {"q": GRADES}, ["err(gmax=2)"])
-
-
-@pytest.mark.slow
-def test_a_measure_without_a_depth_can_be_the_primary_one_and_is_shown(tmp_path: Path) -> None:
-    evaluation = rl.evaluate(_found, DATA, metrics=["r_precision"], k=50)
-    assert evaluation.scores.mean("retrieve", "rprec") == 0
-    assert "RPrecision" in str(evaluation)
-    assert "Over k" not in evaluation.report(tmp_path / "one.html").read_text(encoding="utf-8")
-    compared = rl.compare({"one": evaluation, "two": evaluation})
-    assert compared.primary == RPrecision
-    assert "Over k" not in compared.report(tmp_path / "two.html").read_text(encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="that takes one"):
-        evaluation.over_k("r_precision")
-    assert len(evaluation.over_k("rbp")) == 50
-    assert NDCG not in evaluation.scores.metrics

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from raglift.analysis.repetitions import values_by_repetition
 from raglift.analysis.sessions import session_analysis
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import has_differences
 from raglift.rendering.presenting import Presentable
 from raglift.stats.variances import difference_components, variance_components
 
@@ -73,7 +72,7 @@ def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | N
         raise ConfigurationError(
             "agents: found systems that are asked once; expected a comparison of sessions, from rl.evaluate_sessions"
         )
-    tells = _is_run_again(agents) and has_differences(comparison.primary)
+    tells = _is_run_again(agents)
     values = {name: _values(one, comparison) for name, one in systems.items()} if tells else {}
     components = {name: parts for name in agents if values and (parts := variance_components(values[name]))}
     differences = {
@@ -82,7 +81,7 @@ def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | N
         if values and (added := difference_components(values[name], values[comparison.baseline]))
     }
     analyses = {name: session_analysis(one, asked) for name, one in agents.items()}
-    return Agents(analyses, comparison.primary, components, differences if has_differences(comparison.primary) else {})
+    return Agents(analyses, comparison.primary, components, differences)
 
 
 def _is_run_again(agents: Mapping[str, EvaluationRecord]) -> bool:

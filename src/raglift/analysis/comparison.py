@@ -34,7 +34,7 @@ from raglift.analysis.warnings import (
     wins_against_means,
 )
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import has_differences, mean_of
+from raglift.metrics.computing import mean_of
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
 from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
@@ -349,18 +349,14 @@ def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> l
     if not common:
         found = "; ".join(f"{name}: {', '.join(map(str, one.scores.metrics))}" for name, one in systems.items())
         raise ConfigurationError(f"compare: found no metric that all systems have scored ({found}); {_RESCORE}")
-    return [metric for metric in systems[baseline].scores.metrics if metric in common and has_differences(metric)]
+    return [metric for metric in systems[baseline].scores.metrics if metric in common]
 
 
 def _not_in_common(systems: Mapping[str, EvaluationRecord], common: Sequence[Metric]) -> list[str]:
-    """Say which metrics are left out: not all systems have scored them, or their means are geometric."""
+    """Say which metrics are left out: not all systems have scored them."""
     every = dict.fromkeys(metric for evaluation in systems.values() for metric in evaluation.scores.metrics)
-    left_out = [str(metric) for metric in every if metric not in common and has_differences(metric)]
-    geometric = [str(metric) for metric in every if not has_differences(metric)]
-    notes = [f"not scored of all systems, and so not compared: {named(left_out)}"] if left_out else []
-    if geometric:
-        notes.append(f"geometric means, which have no differences query by query, are not compared: {named(geometric)}")
-    return notes
+    left_out = [str(metric) for metric in every if metric not in common]
+    return [f"not scored of all systems, and so not compared: {named(left_out)}"] if left_out else []
 
 
 _RESCORE = "expected at least one: rl.rescore adds metrics and depths without asking the system again"

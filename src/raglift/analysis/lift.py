@@ -29,7 +29,7 @@ from raglift.analysis.warnings import (
     wins_against_means,
 )
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import has_differences, mean_of, mean_title
+from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
 from raglift.stats.intervals import TIED, checked_integer
 from raglift.stats.paired_tests import paired_differences
@@ -81,7 +81,7 @@ def reranker_lift(
     method = method_of(seed, confidence)
     most = checked_integer("moved", moved, least=0)
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
-    metrics = (decides, *(each for each in evaluation.scores.metrics if each != decides and has_differences(each)))
+    metrics = (decides, *(each for each in evaluation.scores.metrics if each != decides))
     rows = _rows(evaluation, metrics, evaluation.before, method)
     over_candidates = () if evaluation.candidates is None else _rows(evaluation, metrics, evaluation.candidates, method)
     text = method_text([rows[0].difference], decides, "nothing to correct for: one comparison")

@@ -11,8 +11,6 @@ import numpy as np
 
 from raglift.analysis.records import Method
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import has_differences
-from raglift.metrics.measure import LEAST
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer, mean_interval
@@ -106,11 +104,6 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric], limit: int 
     """
     if metric is None:
         return _usual([one for one in known if _is_within(one, limit)] or known)
-    if not has_differences(as_metric(metric, "primary")):
-        raise ConfigurationError(
-            f"primary: found {metric}, whose mean over queries is geometric, so it has no differences query by query; "
-            "expected one whose mean is arithmetic, as ap for gm_map"
-        )
     wanted = scored(metric, known, "primary")
     if not is_quality(wanted):
         raise ConfigurationError(
@@ -144,16 +137,12 @@ def _usual(known: Sequence[Metric]) -> Metric:
 def is_quality(metric: Metric) -> bool:
     """Whether more of a metric is better, hits earn it, and systems can be compared query by query."""
     measure = MEASURES[metric.name]
-    return has_differences(metric) and measure.is_earned and not measure.is_cost and not measure.is_neutral
+    return measure.is_earned and not measure.is_cost and not measure.is_neutral
 
 
 def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) -> Interval | None:
     """Return where the mean may lie; None if it is unknown."""
     counted = values[~np.isnan(values)]
-    if not has_differences(metric):  # the interval of the mean logarithm, back from logarithms
-        logarithms = np.log(np.maximum(counted, LEAST))
-        low, high = np.exp(mean_interval(logarithms, confidence=confidence, bounds=None)).tolist()
-        return None if math.isnan(low) else Interval(low, min(high, 1.0) if is_bounded(metric) else high)
     # AutoRAG's NDCG passes 1 where several hits match one passage
     ends_at_1 = float(counted.max(initial=0.0)) <= 1.0 + _MORE
     bounds = (0.0, 1.0) if ends_at_1 and is_bounded(metric) else None

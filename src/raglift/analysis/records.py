@@ -11,7 +11,7 @@ import numpy as np
 from raglift.analysis.frames import frame_of, row_columns
 from raglift.analysis.truncation import truncation_of
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import has_differences, named_metrics
+from raglift.metrics.computing import named_metrics
 from raglift.metrics.parsing import as_metric
 from raglift.rendering.presenting import Presentable
 from raglift.types.labels import PEOPLE, LabelSources
@@ -164,13 +164,11 @@ class EvaluationRecord(Presentable):
     def has_fair_lift(self, metric: Metric | str, *, over: str | None = None) -> bool:
         """Whether the metric before and after reranking is a fair pair, as `lift` says.
 
-        One whose mean is geometric has none: the difference of two such means is not a mean of differences.
-
         Raises:
             ConfigurationError: no such stage comes before the last.
         """
         metric, place = as_metric(metric), self._place_before(over)
-        if not has_differences(metric) or str(metric) in self.beyond_candidates:
+        if str(metric) in self.beyond_candidates:
             return False
         counts = metric.budget is not None or self.run.stages[place].has_own_depth
         stages = self.scores.stages[place if counts else place + 1 :]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.upper_bound import rule_of
-from raglift.metrics.computing import has_differences, rankings_by_stage, score
+from raglift.metrics.computing import rankings_by_stage, score
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.session_prefixes import match_run
 from raglift.stats.variances import variance_components
@@ -76,13 +76,13 @@ def repetition_components(evaluation: EvaluationRecord, metric: Metric | str) ->
 
     Args:
         evaluation: of sessions.
-        metric: any that can be computed here and has an arithmetic mean.
+        metric: any that can be computed here.
 
     Returns:
         None where no query was run twice, or fewer than two queries have a value.
     """
     wanted = as_metric(metric)
-    if not has_differences(wanted) or not any(trace.repetitions for trace in evaluation.run.traces):
+    if not any(trace.repetitions for trace in evaluation.run.traces):
         return None
     return variance_components(values_by_repetition(evaluation, wanted))
 

@@ -24,7 +24,7 @@ from raglift.grading.agreement_records import (
 )
 from raglift.grading.labels import labels_of_people
 from raglift.grading.pooling import label_grades, systems_of
-from raglift.metrics.computing import has_differences, mean_of, title
+from raglift.metrics.computing import mean_of, title
 from raglift.metrics.parsing import as_metric
 from raglift.report.format import confidence_text
 from raglift.running.scoring import rescore
@@ -225,10 +225,7 @@ def system_agreement(
     order_by_people, order_by_model = _order(by_people, pairs), _order(by_model, pairs)
     why = _why_not(by_people, by_model, len(labelled))
     known = np.nan_to_num(values[0]), np.nan_to_num(values[1])
-    intervals = [
-        None if why or not has_differences(metric) else correlation_interval(*known, each, seed=seed)
-        for each in (kendall_tau, tau_ap)
-    ]
+    intervals = [None if why else correlation_interval(*known, each, seed=seed) for each in (kendall_tau, tau_ap)]
     top = math.nan if why else float(tau_ap(by_people[np.newaxis], by_model[np.newaxis])[0])
     return SystemAgreement(
         judge=judge,

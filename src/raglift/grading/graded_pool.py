@@ -124,7 +124,7 @@ def values_by_query(
             if (grade := grades.get((number, place))) is not None
         }
     measure = MEASURES[metric.name]
-    if measure.mean != "arithmetic" or measure.is_conditional:
+    if measure.is_conditional:
         raise ConfigurationError(
             f"{title(metric)}: its mean is not one value a query added up, and cannot be corrected"
         )

@@ -214,7 +214,7 @@ class MatchTable:
     irrelevant: HitPositions = field(default_factory=lambda: HitPositions.of(()))
     """The hits that are, or lie inside, passages judged irrelevant, whatever else they match."""
     pooled: HitPositions = field(default_factory=lambda: HitPositions.of(()))
-    """The hits that the labels name without a judgment, by a grade below 0: in the pool, as trec_eval's infAP has it.
+    """The hits that the labels name without a judgment, by a grade below 0: in the pool, as in a sampled one.
     They are among the irrelevant ones too, as ir_measures counts them as judged."""
     judged_irrelevant: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """How many labels of each query say that something is irrelevant; empty if none of any query does."""

@@ -13,7 +13,6 @@ import raglift.metrics.span_measures
 import raglift.metrics.budgets
 import raglift.metrics.prompt_measures
 import raglift.metrics.judged_measures
-import raglift.metrics.trec_measures
 import raglift.metrics.session_measures  # noqa: F401
 # isort: on
 

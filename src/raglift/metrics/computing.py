@@ -104,13 +104,8 @@ def counts_tokens(metric: Metric) -> bool:
 
 
 def mean_of(metric: Metric, values: NDArray[np.float64]) -> float:
-    """Return the mean of a metric over the queries that count, as its measure has it; NaN if none counts."""
+    """Return the mean of a metric over the queries that count; NaN if none counts."""
     return MEASURES[metric.name].mean_of(values)
-
-
-def has_differences(metric: Metric) -> bool:
-    """Whether a difference of means is the mean of the queries' differences: not where the mean is geometric."""
-    return MEASURES[metric.name].mean == "arithmetic"
 
 
 def title(metric: Metric) -> str:
@@ -169,7 +164,7 @@ class Scores:
         return int(np.count_nonzero(~np.isnan(self.of(stage, metric))))
 
     def mean(self, stage: str, metric: Metric | str) -> float:
-        """Return the mean over the queries that count, geometric where the measure's is; NaN when none does."""
+        """Return the mean over the queries that count; NaN when none does."""
         metric = as_metric(metric)
         return mean_of(metric, self.of(stage, metric))
 
@@ -256,7 +251,7 @@ class RankingScores:
         return int(np.count_nonzero(~np.isnan(self.of(metric))))
 
     def mean(self, metric: Metric | str) -> float:
-        """Return the mean over the queries that count, geometric where the measure's is; NaN when none does."""
+        """Return the mean over the queries that count; NaN when none does."""
         return mean_of(parse(str(metric)), self.of(metric))
 
     def to_frame(self) -> pd.DataFrame:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.metrics.measure import Check, Mean
+    from raglift.metrics.measure import Check
     from raglift.metrics.profiles.hits import Function
     from raglift.types.rankings import Hit
 
@@ -141,8 +141,6 @@ class Kind(TypedDict, total=False):
     """Other names by which it is read, in lower case."""
     mean_title: str
     """What the mean over queries is called, where that has a name of its own."""
-    mean: Mean
-    """Whether the mean over queries is "arithmetic", as it is unless given, or "geometric"."""
     check: Check
     """Raises ConfigurationError where it cannot be computed from the labels; asked before a system is."""
 
@@ -194,8 +192,6 @@ def metric(
             raise ConfigurationError(
                 f"metric {name}: found the alias {alias!r}; expected lower case letters, digits and underscores"
             )
-    if kind.get("mean", "arithmetic") not in ("arithmetic", "geometric"):
-        raise ConfigurationError(f"metric {name}: found mean={kind['mean']!r}; expected 'arithmetic' or 'geometric'")
     if kind.get("needs_k") and not kind.get("takes_k", True):
         raise ConfigurationError(f"metric {name}: found needs_k=True beside takes_k=False; expected one of them")
 

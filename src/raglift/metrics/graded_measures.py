@@ -14,13 +14,11 @@ from raglift.metrics.custom import metric
 from raglift.metrics.measure import (
     Choice,
     Number,
-    count_by_query,
     depth,
     first_satisfactions,
     per_query,
     relevant_hits,
     sum_by,
-    unjudged_hits,
 )
 from raglift.metrics.registry import function_of
 from raglift.utilities.validation import shown
@@ -253,7 +251,7 @@ def _greedy(facts_of_hit: Mapping[str, Iterable[int]], alpha: float) -> Iterator
             worth[fact] *= 1.0 - alpha
 
 
-# Metrics of a user model that may stop at any hit: ERR, RBP and the residual of RBP.
+# Metrics of a user model that may stop at any hit: ERR and RBP.
 
 
 HIGHEST_GRADE = Number("gmax", 1, 1000, is_whole=True)
@@ -262,8 +260,6 @@ PERSISTENCE = Number("p", 0, 1, default=0.8, is_open=True)
 """How likely the reader is to look at the next hit."""
 UTILITY = Choice("gain", ("binary", "graded"))
 """What a relevant hit is worth: 1, or its grade / the highest grade of the query's labels."""
-_OF_TREC = Number("p", 0, 1, default=0.9, is_open=True)
-"""As `PERSISTENCE`, with trec_eval's default."""
 
 
 def require_grades(metric: Metric, facts: FactTable, _: PassageTable) -> None:
@@ -336,31 +332,6 @@ def RBP(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
         np.maximum.at(highest, match_table.facts.query, match_table.facts.ideal_grade)
         weight *= grade / highest[query]
     return (1 - persistence) * sum_by(query, weight, match_table.queries)
-
-
-@metric(
-    "rbp_residual",
-    title="RBPResidual",
-    formula="p^n + (1 − p) Σ over hits that nobody judged of p^(rank − 1), with n the hits; 0 if all were judged",
-    source="Moffat and Zobel 2008, trec_eval 10's rbp_resid",
-    settings=(_OF_TREC,),
-    aliases=("rbpresidual", "rbp_resid"),
-    is_earned=False,
-    is_neutral=True,
-    vectorized=True,
-)
-def RBPResidual(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """RBPResidual(p)@k = how much higher RBP(p) could be if all that were not judged were relevant. Range [0, 1].
-
-    It is p^n + (1 − p) Σ of p^(i − 1) over the ranks i ≤ n of hits that were not judged, n being the hits up to k; 0
-    where all of them were judged, or none came back. p is 0.9 unless given: RBP has another default. It does not
-    measure quality, but how far to trust RBP.
-    """
-    persistence = _OF_TREC.of(metric) or 0.0
-    query, rank = unjudged_hits(match_table, metric.k)
-    sums = (1 - persistence) * sum_by(query, np.power(persistence, rank - 1, dtype=np.float64), match_table.queries)
-    hits = np.minimum(match_table.hits, depth(metric.k))
-    return np.where(count_by_query(query, match_table) > 0, np.power(persistence, hits, dtype=np.float64) + sums, 0.0)
 
 
 def _one_after_the_other(query: NDArray[np.int64]) -> list[NDArray[np.int64]]:

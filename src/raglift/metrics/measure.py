@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -108,14 +108,6 @@ def irrelevant_hits(match_table: MatchTable, k: int | None) -> HitPositions:
     return found.take((found.rank <= depth(k)) & ~np.isin(_keys(match_table, found), _all_keys(match_table, others)))
 
 
-def judged_hits(match_table: MatchTable, k: int | None) -> NDArray[np.float64]:
-    """Return how many of each query's first k hits were judged, relevant or not."""
-    relevant, _, _ = relevant_hits(match_table, k)
-    judged, places = match_table.irrelevant, (match_table.matches, match_table.pooled)
-    other = (judged.rank <= depth(k)) & ~np.isin(_keys(match_table, judged), _all_keys(match_table, places))
-    return count_by_query(relevant, match_table) + count_by_query(judged.query[other], match_table)
-
-
 def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return query and rank of each hit among the first k that were not judged."""
     hits = np.minimum(match_table.hits, depth(k))
@@ -189,10 +181,6 @@ def depth(k: int | None) -> int:
 # A measure: its name, definition, reference, and the function that computes it.
 
 
-Mean = Literal["arithmetic", "geometric"]
-LEAST = 1e-5
-"""What a geometric mean takes a smaller value for, so that one 0 does not make it 0: trec_eval's MIN_GEO_MEAN."""
-
 Check = Callable[["Metric", "FactTable", "PassageTable"], None]
 """Raises ConfigurationError where a metric cannot be computed from such labels."""
 
@@ -213,8 +201,6 @@ class Measure:
     """The paper, or the tool, that the definition is from."""
     mean_title: str = ""
     """In tables, for the mean over queries, where it has a name of its own: `MRR`."""
-    mean: Mean = "arithmetic"
-    """How the values of the queries become one: a geometric mean weighs what is bad more."""
     needs_k: bool = False
     """Whether it divides by k: it means nothing without one, nor at a token budget."""
     takes_k: bool = True
@@ -267,11 +253,7 @@ class Measure:
     def mean_of(self, values: NDArray[np.float64]) -> float:
         """Return the mean of the values that are there; NaN if there is none."""
         counted = values[~np.isnan(values)]
-        if not len(counted):
-            return float("nan")
-        if self.mean == "geometric":
-            return float(np.exp(np.log(np.maximum(counted, LEAST)).mean()))
-        return float(counted.mean())
+        return float(counted.mean()) if len(counted) else float("nan")
 
     @property
     def description(self) -> str:

@@ -142,7 +142,7 @@ _UNKNOWN = "a function that is not known"
 def describe_own(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
     """Return what is to be kept of users' measures next to their values, by name."""
     measures = {metric.name: MEASURES[metric.name] for metric in metrics if MEASURES[metric.name].origin}
-    fields = [name for name in ("title", "mean", *_TEXTS, *_FLAGS) if name != "is_installed"]
+    fields = [name for name in ("title", *_TEXTS, *_FLAGS) if name != "is_installed"]
     return {name: {each: getattr(measure, each) for each in fields} for name, measure in measures.items()}
 
 
@@ -187,7 +187,6 @@ def _absent(name: str, fields: Mapping[str, Any]) -> Measure:
         formula,
         _cannot_be_computed,
         source,
-        mean="geometric" if fields.get("mean") == "geometric" else "arithmetic",
         origin=origin or _UNKNOWN,
         is_installed=False,
     )

@@ -164,11 +164,10 @@ def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
 
 
 def test_judged_is_shown_where_it_was_asked_for():
-    one = system([["a", "b", "x"]] * 3, relevant="a", irrelevant="b", metrics=["ndcg", "judged", "unjudged"])
+    one = system([["a", "b", "x"]] * 3, relevant="a", irrelevant="b", metrics=["ndcg", "judged"])
     assert "Judged@4" in str(one)
-    assert "Unjudged@4" in str(one)
     assert "Judged@4" in one.to_markdown()
-    assert {"Judged", "Unjudged"} <= set(one.to_frame()["metric"])
+    assert "Judged" in set(one.to_frame()["metric"])
     together = compare({"one": one, "other": dataclasses.replace(one)})
     assert "Judged@4" in str(together)
     assert "judged@4" in set(together.to_frame()["metric"])

@@ -12,10 +12,6 @@ import pytest
 import raglift as rl
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.metrics.profiles.registry import PROFILES
-from raglift.testing.fakes import FakeRetriever
-from raglift.types.documents import Chunk
-from raglift.types.labels import Fact, Passage, Query
 
 WRITTEN = json.loads(Path(__file__).with_name("ragas_values.json").read_text(encoding="utf-8"))
 CASES = [(case["retrieved"].split(), case["relevant"].split()) for case in WRITTEN["cases"]]
@@ -24,15 +20,6 @@ OF_RAGAS = ("precision", "recall", "ap")
 
 def written(metric: str) -> list[float]:
     return [math.nan if case[metric] is None else case[metric] for case in WRITTEN["cases"]]
-
-
-def test_the_cases_are_of_every_kind_and_of_the_version_that_the_profile_names() -> None:
-    assert len(CASES) > 300
-    assert sum(not retrieved for retrieved, _ in CASES) > 20
-    assert sum(len(set(retrieved)) < len(retrieved) for retrieved, _ in CASES) > 100
-    assert sum(len(retrieved) >= 100 for retrieved, _ in CASES) > 20
-    assert WRITTEN["tool"] in PROFILES["ragas"].source
-    assert "make_ragas_values.py" in WRITTEN["command"]
 
 
 @pytest.mark.slow
@@ -50,25 +37,6 @@ def test_a_depth_is_what_was_retrieved(judged) -> None:
         for name in (*OF_RAGAS, "f1"):
             found = compute(whole, parse(f"{name}@{k}"), "ragas")
             np.testing.assert_array_equal(found, compute(prefixes, parse(name), "ragas"))
-
-
-@pytest.mark.slow
-def test_evaluate_and_rescore_and_score_rankings_give_its_values() -> None:
-    metrics = [f"{name}@200" for name in OF_RAGAS]
-    expected = [written(name) for name in OF_RAGAS]
-    rankings = {f"q{number}": retrieved for number, (retrieved, _) in enumerate(CASES)}
-    relevant = {f"q{number}": ids for number, (_, ids) in enumerate(CASES)}
-    of_lists = rl.score_rankings(rankings, relevant, metrics, profile="ragas")
-    np.testing.assert_array_equal(of_lists.values, expected)
-    queries = tuple(
-        Query(name, name, tuple(Fact((Passage(chunk_id=label),)) for label in ids)) for name, ids in relevant.items()
-    )
-    retriever = FakeRetriever({name: [Chunk("text", id=label) for label in ids] for name, ids in rankings.items()})
-    data = rl.Dataset(queries)
-    evaluation = rl.evaluate(retriever, data, metrics=metrics, profile="ragas", depth="deep", candidates=200)
-    np.testing.assert_array_equal(evaluation.scores.values[0], expected)
-    by_default = rl.evaluate(retriever, data, metrics=metrics, depth="deep", candidates=200)
-    np.testing.assert_array_equal(rl.rescore(by_default, metrics=metrics, profile="ragas").scores.values[0], expected)
 
 
 def test_precision_leaves_out_what_came_back_empty_and_recall_counts_it_0() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -87,47 +85,6 @@ def test_trec_eval(judged, cases: list[Case]) -> None:
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15, err_msg=metric)
         else:
             assert found == expected, metric
-
-
-OF_RANX = {
-    "hit_rate": "hit_rate",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "f1",
-    "rr": "mrr",
-    "ap": "map",
-    "dcg": "dcg",
-    "ndcg": "ndcg",
-    "dcg(gain=exponential)": "dcg_burges",
-    "ndcg(gain=exponential)": "ndcg_burges",
-}
-
-
-@pytest.fixture(scope="module")
-def ranx() -> Iterator[Any]:
-    """The package ranx, interpreted: compiling its metrics takes longer than all of these tests."""
-    numba = pytest.importorskip("numba")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numba.config, "DISABLE_JIT", True)
-        yield pytest.importorskip("ranx")
-
-
-@pytest.mark.slow
-@given(cases)
-@few_examples
-def test_ranx(judged, ranx: Any, cases: list[Case]) -> None:
-    cases = [case for case in cases if case[1]]  # it takes no empty ranking
-    if not cases:
-        return
-    match_table = judged(*cases)
-    qrels = {f"q{number}": qrels_of(facts) for number, (facts, _) in enumerate(cases)}
-    run = {f"q{number}": run_of(ids) for number, (_, ids) in enumerate(cases)}
-    pairs = {f"{name}@{k}": f"{peer}@{k}" for name, peer in OF_RANX.items() for k in KS}
-    theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(pairs.values()), return_mean=False)
-    for metric, peer in pairs.items():
-        found = compute(match_table, parse(metric), "trec")
-        # it adds up in another order
-        np.testing.assert_allclose(found, theirs[peer], rtol=0, atol=1e-12, err_msg=metric)
 
 
 DOORS = ["precision@3", "recall@3", "f1@3", "ap@3", "ndcg@3", "ap@10", "ndcg@10"]

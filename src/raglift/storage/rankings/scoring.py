@@ -13,7 +13,7 @@ import numpy as np
 from raglift.analysis.paired_statistics import bound_of, within_reach
 from raglift.errors import ConfigurationError
 from raglift.matching.numbered import NumberedLabels
-from raglift.metrics.computing import RankingScores, has_differences, mean_title, score_rankings, title
+from raglift.metrics.computing import RankingScores, mean_title, score_rankings, title
 from raglift.metrics.parsing import parse
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, holm, paired_differences
 from raglift.storage.rankings.read import read_labels, read_run
@@ -39,29 +39,16 @@ _TREC_EVAL = {
     "map": "ap",
     "Rprec": "r_precision",
     "recip_rank": "rr",
-    "infAP": "inf_ap",
-    "11pt_avg": "eleven_point_avg",
-    "binG": "bin_g",
-    "G": "g",
-    "Rndcg": "rndcg",
-    "set_P": "set_precision",
-    "set_relative_P": "set_relative_precision",
     "set_recall": "recall",
-    "set_map": "set_ap",
-    "set_F": "set_f",
 }
 _TREC_EVAL_AT = {
     "P": "precision@{}",
     "recall": "recall@{}",
     "ndcg_cut": "ndcg@{}",
     "map_cut": "ap@{}",
-    "relative_P": "relative_precision@{}",
     "success": "hit_rate@{}",
-    "unj": "unjudged@{}",
-    "iprec_at_recall": "iprec(recall={})",
-    "Rprec_mult": "r_precision_mult(multiple={})",
 }
-_WITH_CUT = re.compile(r"(\w+?)[_.](\d{1,9}|\d?\.\d{1,2})")
+_WITH_CUT = re.compile(r"(\w+?)[_.](\d{1,9})")
 
 
 def metric_of(name: str) -> Metric:
@@ -106,11 +93,10 @@ def differences_from_first(
 
     Args:
         runs: for each run, each metric's value for each query; NaN if a query does not count.
-        metrics: the metrics; those whose mean is geometric are left out, as they have no differences query by query.
+        metrics: the metrics.
         seed: draws the signs of the permutation test.
     """
     first, *others = runs
-    metrics = [metric for metric in metrics if has_differences(metric)]
     if not others or not metrics:
         return ()
     queries = [query for query in runs[first][metrics[0]] if all(query in runs[run][metrics[0]] for run in others)]
