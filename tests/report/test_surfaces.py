@@ -19,7 +19,6 @@ from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
 from raglift.rendering.terminal import as_text, document_text, print_document
 from raglift.report.cells import share_cell
-from raglift.report.page.index import IndexedRun, index_page
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import Page, render
 from raglift.sweep.engine import run_sweep
@@ -159,10 +158,6 @@ def evaluated(order: int = 1, metrics: Sequence[str] = NAMED) -> rl.Evaluation:
     return rl.evaluate(lambda _: texts[::order], dataset, metrics=list(metrics), progress=False)
 
 
-def indexed(evaluation: rl.Evaluation) -> str:
-    return render(index_page("runs", [IndexedRun("run", evaluation, "")]))
-
-
 def compared() -> rl.Comparison:
     return rl.compare({"one": evaluated(), "two": evaluated(-1)})
 
@@ -189,7 +184,6 @@ SURFACES: dict[str, Callable[[Path], str]] = {
     "Markdown of a comparison": lambda _: compared().to_markdown(),
     "notebook of a comparison": lambda _: compared()._repr_html_(),
     "page of a comparison": lambda folder: page_of(compared(), folder),
-    "index": lambda _: indexed(evaluated()),
     "print of a sweep": lambda folder: str(swept(folder)),
     "notebook of a sweep": lambda folder: swept(folder)._repr_html_(),
 }

@@ -178,26 +178,3 @@ def test_small_wins_that_a_rare_loss_could_outweigh_decide_nothing(
     assert (difference.p < 0.001, difference.verdict) == (True, "too skewed to decide")
     assert effect_sentence(effects, "chunker") == "none of the 2 chunkers can be told from the best"
     assert "too skewed to decide: at most one query differs by much against the mean" in str(effects)
-
-
-def test_the_first_screen_has_the_best_level_of_each_part_and_what_it_is_worth(result: SweepResult) -> None:
-    chunker, reranker = sweep_document(result).tiles
-    assert (chunker.label, chunker.value, chunker.change, chunker.emphasis) == (
-        "Chunker",
-        SMALL,
-        "+0.150 over recursive:1000/0",
-        "better",
-    )
-    assert (reranker.label, reranker.value, reranker.change) == ("Reranker", "late-interaction", "+0.217 over none")
-    assert reranker.note.startswith("95% interval +0.")
-    assert reranker.note.endswith("p < 0.001")
-
-
-def test_a_part_whose_levels_do_not_differ_has_no_winner(ranked: Callable[..., Evaluation], tmp_path: Path) -> None:
-    chance = [1, 2] * (QUERIES // 2), [2, 1] * (QUERIES // 2)
-    cells = {
-        Cell(size, None, BM25, "none"): ranked(list(one)) for size, one in zip((SMALL, LARGE), chance, strict=True)
-    }
-    (tile,) = sweep_document(swept(cells, tmp_path)).tiles
-    assert (tile.value, tile.change, tile.emphasis) == ("no clear winner", "", "")
-    assert tile.note == f"{SMALL}, {LARGE}: no significant difference"

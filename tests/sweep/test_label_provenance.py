@@ -72,5 +72,5 @@ def test_each_table_of_markdown_a_notebook_and_a_page_says_it(folder: Path, tmp_
 @pytest.mark.slow
 def test_charts_say_it(folder: Path) -> None:
     plots = load_sweep_result(folder).plot
-    for chart in (plots.heatmap(x="chunker", y="retriever"), plots.intervals()):
+    for chart in (plots.heatmap(x="chunker", y="retriever"), plots.differences()):
         assert SAID.partition(", ")[2] in json.dumps(chart.to_dict()["title"])

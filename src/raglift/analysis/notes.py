@@ -78,13 +78,14 @@ def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = (
         budgets: the token budgets at which metrics were taken.
     """
     run, dataset, match_tables = evaluation.run, evaluation.dataset, evaluation.match_table
-    failed = failed_note(run)
+    failed, retried = failed_note(run), retries_note(run)
     return [
         *map(Note, run.notes),
         *_of_kind("read in part", read_in_part_notes(run)),
         *map(Note, relabelling_notes(run)),
         *_of_kind("failed", [failed] if failed else []),
-        *map(Note, (*_left_out(run, dataset), *_empty(run, dataset), *_without_text(run, dataset), *_repeated(run))),
+        *_of_kind("retried", [retried] if retried else []),
+        *map(Note, (*_left_out(dataset), *_empty(run, dataset), *_without_text(run, dataset), *_repeated(run))),
         *_of_kind("changed hits", changed_hits_notes(run, evaluation.beyond_candidates)),
         *map(Note, (*_mixed_labels(dataset), *ids_that_never_came(run, dataset))),
         *primary_notes(evaluation),
@@ -275,10 +276,9 @@ def retries_note(run: Run) -> str:
     return f"{len(again):,} of {counted(len(run.traces), 'query')} {were} retried ({calls})"
 
 
-def _left_out(run: Run, dataset: Dataset) -> list[str]:
-    """Say which queries were asked again, and which do not count at all."""
-    retried = retries_note(run)
-    notes = [retried] if retried else []
+def _left_out(dataset: Dataset) -> list[str]:
+    """Say which queries do not count at all."""
+    notes = []
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
         notes.append(f"{counted(unanswerable, 'query')} excluded from all averages: unanswerable")

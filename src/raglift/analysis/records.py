@@ -18,9 +18,9 @@ from raglift.types.labels import PEOPLE, LabelSources
 from raglift.types.rankings import CANDIDATES
 from raglift.utilities.display import counted
 
-NoteKind = Literal["failed", "unjudged", "primary", "read in part", "changed hits", "other"]
+NoteKind = Literal["failed", "unjudged", "primary", "read in part", "changed hits", "retried", "other"]
 """What a note is about: queries that failed, hits that nobody judged, the metric that decides by default, what models
-did not read to the end, and hits of rerankers that are not their candidates."""
+did not read to the end, hits of rerankers that are not their candidates, and queries that were asked again."""
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

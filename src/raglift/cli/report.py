@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.errors import ConfigurationError, RagliftError
+from raglift.errors import ConfigurationError
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
-from raglift.storage.layout import RUN
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
-from raglift.utilities.display import counted
-from raglift.utilities.limits import is_folder, is_stream, is_there, user_path
+from raglift.utilities.limits import is_stream, is_there, user_path
 from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
@@ -28,12 +24,8 @@ FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parqu
 """What a report can be, with the ending of its file."""
 
 
-_PAGES = "reports"
-"""Where the pages of runs are, beside them in their folder."""
-
-
 def run(request: Report) -> None:
-    """Load, and write one report: of one evaluation, of several, of a sweep, or the index of a folder of runs.
+    """Load, and write one report: of one evaluation, of several, or of a sweep.
 
     Raises:
         ConfigurationError: an option that does not go with what is reported, or a path that cannot be written.
@@ -42,10 +34,6 @@ def run(request: Report) -> None:
     form = _form(request)
     if form not in FORMATS:
         raise ConfigurationError(f"--format: found {form!r}; expected one of {', '.join(FORMATS)}")
-    folders, sweeps = _runs_within(request)
-    if (folders or sweeps) and form == "html":
-        _write_index(folders, sweeps, request)
-        return
     found = _found(request)
     output = Path(f"report{FORMATS[form]}") if request.output is None else request.output
     if form == "markdown":
@@ -58,65 +46,6 @@ def run(request: Report) -> None:
 
         files = export(found, output, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
-
-
-def _runs_within(request: Report) -> tuple[list[Path], list[Path]]:
-    """Return the runs and the sweeps in the only folder that is named, where it is neither of them itself."""
-    if len(request.runs) != 1:
-        return [], []
-    folder = user_path(request.runs[0])
-    if not is_folder(folder) or is_there(folder / RUN) or SweepFolder(folder).exists():
-        return [], []
-    inside = sorted(one for one in folder.iterdir() if is_folder(one))
-    return [one for one in inside if is_there(one / RUN)], [one for one in inside if SweepFolder(one).exists()]
-
-
-def _write_index(folders: list[Path], sweeps: list[Path], request: Report) -> None:
-    """Write the index of a folder of runs, and the page of each run that has none or an older one."""
-    from raglift.report.page.index import IndexedRun, IndexedSweep, index_page, sweeps_page
-    from raglift.report.page.rendering import write_page
-
-    _refuse(request, "a folder of runs", "baseline", "names", "seed", "confidence", "hold_out", "match")
-    named = request.runs[0]
-    output = user_path(named) / "index.html" if request.output is None else request.output
-    place = user_path(output).resolve().parent
-    runs, unread, written = [], [], 0
-    for folder in folders:
-        page = folder.parent / _PAGES / f"{folder.name}.html"
-        try:
-            evaluation = load_evaluation(folder)
-            if not is_there(page) or page.stat().st_mtime < (folder / RUN).stat().st_mtime:
-                page.parent.mkdir(exist_ok=True)
-                evaluation.report(page)
-                written += 1
-        except RagliftError as error:
-            unread.append(f"{folder.name} is not shown: {error}")
-            continue
-        runs.append(IndexedRun(folder.name, evaluation, _link(page, place)))
-    listed = []
-    for folder in sweeps:
-        page = folder.parent / _PAGES / f"{folder.name}.html"
-        try:
-            head, measured = SweepFolder(folder).head(), SweepFolder(folder).finished()
-        except RagliftError as error:
-            unread.append(f"{folder.name} is not shown: {error}")
-            continue
-        link = _link(page, place) if is_there(page) else ""
-        listed.append(IndexedSweep(folder.name, str(head["title"]), len(head["cells"]), len(measured), link))
-    if not runs and not listed:
-        raise ConfigurationError(f"report: found no run that can be read in {named}; the first: {unread[0]}")
-    if runs:
-        index = index_page(str(named), runs, listed, primary=request.primary, warnings=unread)
-    else:
-        index = sweeps_page(str(named), listed, warnings=unread)
-    write_page(index, output)
-    pages = f", with {counted(written, 'page')} of runs in {user_path(named) / _PAGES}" if written else ""
-    sys.stderr.write(f"written to {output}{pages}\n")
-
-
-def _link(page: Path, place: Path) -> str:
-    """Return the address of a page, relative to the folder of another one."""
-    return quote(os.path.relpath(page.resolve(), place).replace(os.sep, "/"))
 
 
 def _form(request: Report) -> str:

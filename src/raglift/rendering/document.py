@@ -31,8 +31,6 @@ class Cell:
     """… and ends, on the scale of the column; None for no bar."""
     value: float | None = None
     """What a column of numbers is sorted by; None for a text, or where there is no number."""
-    link: str = ""
-    """Where the text leads to on a page, as a relative address."""
     interval: str = ""
     """Between what the figure may lie, as `[0.51, 0.59]`; outputs leave it out where there is no room."""
     is_share: bool = False
@@ -242,23 +240,25 @@ class Section:
     detail: Detail = Detail.SUMMARY
     entries: tuple[Entry, ...] = ()
     """A list, between paragraphs and tables."""
-    overview: Table | None = None
-    """Its tables in fewer rows, which a page shows with the tables folded below; None for the tables alone."""
 
     @property
     def shown_tables(self) -> tuple[Table, ...]:
         """Its tables, for outputs without charts: those that stand for a chart too."""
         return (*(figure.table for figure in self.figures if figure.table is not None), *self.tables)
 
+    @property
+    def is_chart_alone(self) -> bool:
+        """Whether outputs without charts have nothing to show of it."""
+        return not self.paragraphs and not self.entries and not self.shown_tables
+
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure or a choice of the first screen, large, with what changed."""
+    """A figure of the first screen, large, with what changed."""
 
     label: str
     """What it is, in everyday words or as a metric."""
     value: str
-    """A figure, or the name of what was chosen."""
     change: str = ""
     """How it changed, and from what: `▲ 17 points, from 41%`."""
     emphasis: str = ""
@@ -267,8 +267,6 @@ class Tile:
     """What else to know: an interval, a ceiling."""
     definition: str = ""
     """What it measures."""
-    is_name: bool = False
-    """Whether the value is a name, which needs more room than a figure."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,8 @@ def markdown_of(document: Document) -> str:
     if document.warnings:
         blocks.append("\n>\n".join(["> [!WARNING]", *(f"> {_line(warning)}" for warning in document.warnings)]))
     for section in document.sections:
-        blocks += _section(section, document.labels) if section.detail < Detail.REFERENCE else []
+        if section.detail < Detail.REFERENCE and not section.is_chart_alone:
+            blocks += _section(section, document.labels)
     if document.notes:
         blocks.append("\n".join(f"- {_line(note)}" for note in document.notes))
     if document.measured:

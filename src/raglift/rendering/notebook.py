@@ -36,7 +36,11 @@ def html_of(document: Document) -> str:
         _paragraph(document.lead),
         _table(document.headline, document.labels),
         *(_paragraph(warning, "Warning: ") for warning in document.warnings),
-        *(_section(section, document.labels) for section in document.sections if section.detail < Detail.REFERENCE),
+        *(
+            _section(section, document.labels)
+            for section in document.sections
+            if section.detail < Detail.REFERENCE and not section.is_chart_alone
+        ),
         *map(_paragraph, document.notes),
         _measured(document),
     ]

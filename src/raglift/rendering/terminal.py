@@ -367,7 +367,7 @@ def document_parts(document: Document, detail: Detail | None = None) -> Iterator
 
 def section_parts(section: Section) -> Iterator[Part]:
     """Yield a section; one that has charts alone is left out."""
-    if not section.paragraphs and not section.entries and not section.shown_tables:
+    if section.is_chart_alone:
         return
     yield from ["", section.heading]
     yield from section.paragraphs

@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import TOO_SKEWED
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Column, Document, Section, Table, Tile, table_from
+from raglift.rendering.document import Column, Document, Section, Table, table_from
 from raglift.report.cells import change_cell, verdict_cell
 from raglift.report.format import (
     MINUS,
     decimals_of,
     difference_text,
-    interval_in_words,
     level,
-    p_equation,
     p_text,
-    signed,
     verdict_emphasis,
 )
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.analysis.factors import (
         FactorEffect,
@@ -37,7 +34,6 @@ EFFECTS = "What each part does"
 _MOST_LEVELS = 10
 """As many levels of a part are shown, those with the largest means."""
 _MOST_NAMED = 4
-_MOST_TILES = 4
 _PLURALS = {"embedding": "embedding models"}
 
 
@@ -63,57 +59,6 @@ def effects_view(effects: FactorEffects) -> Document:
         about=section.paragraphs[:1],
         labels=str(effects.label_sources),
     )
-
-
-def effect_tiles(effects: FactorEffects, recommended: Mapping[str, str]) -> tuple[Tile, ...]:
-    """Return the best level of each part and what it is worth, or that this is open, for the first screen.
-
-    Args:
-        effects: what each part does on average.
-        recommended: the parts of the cell that is recommended; a part that it has not is left out there.
-    """
-    return tuple(_tile(effects, one, recommended) for one in effects.factors[:_MOST_TILES])
-
-
-def _tile(effects: FactorEffects, found: FactorEffect, recommended: Mapping[str, str]) -> Tile:
-    decimals = decimals_of(effects.primary)
-    definition = (
-        f"{mean_title(effects.primary)} of all cells that differ in the {found.factor} alone, over "
-        f"{counted(effects.n, 'query')}; an average, so another combination may do better."
-    )
-    label = _capital(found.factor)
-    advice = f"recommended: {recommended.get(found.factor, 'none needed')}" if recommended else ""
-    if found.without is not None:
-        one = max(found.shown, key=lambda each: each.mean, default=None)
-    else:
-        one = min(_behind(found) if len(found.candidates) == 1 else (), key=lambda each: each.mean, default=None)
-    if one is None or one.verdict not in ("better", "worse"):
-        which = found.candidates if one is None else (one.level, one.other)
-        note = "; ".join(filter(None, [f"{_named(which)}: no significant difference", advice]))
-        return Tile(label, "no clear winner", note=note, definition=definition, is_name=True)
-    between = interval_in_words(one, level(effects.method), decimals, signs=True)
-    best = one if one.verdict == "better" else one.turned
-    change = f"{signed(best.mean, decimals)} over {best.other}"
-    note = "; ".join(
-        filter(
-            None,
-            [
-                between if best is one else "",
-                p_equation(one.p),
-                advice if recommended.get(found.factor) != best.level else "",
-            ],
-        )
-    )
-    return Tile(label, best.level, change, "better", note, definition, is_name=True)
-
-
-def _behind(found: FactorEffect) -> Iterator[LevelDifference]:
-    """Yield the best level against each other one that it was compared with."""
-    for one in found.differences:
-        if one.level == found.best:
-            yield one
-        elif one.other == found.best:
-            yield one.turned
 
 
 def effect_sentence(effects: FactorEffects, factor: str) -> str:

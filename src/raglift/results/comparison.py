@@ -160,7 +160,7 @@ class Comparison(ComparisonRecord):
 
     @property
     def plot(self) -> ComparisonPlots:
-        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.by_prompt_size()` and others."""
+        """Its charts: `comparison.plot.differences()`, `.lift()`, `.by_prompt_size()` and others."""
         from raglift.report.charts.plots import ComparisonPlots
 
         return ComparisonPlots(self)

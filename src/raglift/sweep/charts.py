@@ -155,17 +155,6 @@ class SweepPlots:
             signs |= {} if best is None else {best.cell.key: _BEST}
         return of_labels(heatmap_chart(self.result, wanted, x, y, signs), self.result.label_sources)
 
-    def intervals(self, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return each cell's mean with its interval, best first.
-
-        Args:
-            metric: what to look at; by default the primary metric.
-
-        Raises:
-            ConfigurationError: the metric was not scored, or fewer than two cells were measured.
-        """
-        return self._compared().intervals(metric)
-
     def differences(self, metric: Metric | str | None = None, *, baseline: str | None = None) -> alt.LayerChart:
         """Return each cell minus the baseline, with its interval, best first; hollow where not significant.
 

@@ -281,7 +281,7 @@ class SweepResult(Presentable):
 
     @property
     def plot(self) -> SweepPlots:
-        """Its charts: `sweep.plot.heatmap()`, `.intervals()`, `.tradeoff()`, `.by_prompt_size()` and others."""
+        """Its charts: `sweep.plot.heatmap()`, `.differences()`, `.tradeoff()`, `.by_prompt_size()` and others."""
         return SweepPlots(self)
 
     def per_query(self) -> pd.DataFrame:

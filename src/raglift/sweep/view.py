@@ -14,7 +14,6 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Detail, Document, Figure, Section, Table, row_of
-from raglift.report.factors import effect_tiles
 from raglift.report.recommendation import (
     equals_table,
     next_sentence,
@@ -80,7 +79,6 @@ def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Deta
         sections=tuple(_sections(result, advised, effects, table, found, detail)),
         about=_about(result),
         labels=str(result.label_sources),
-        tiles=() if effects is None else effect_tiles(effects, _recommended_parts(result)),
         next_step="" if advised is None or (effects is None and result.race is None) else next_sentence(advised),
     )
 
@@ -97,13 +95,6 @@ def shown_cells(comparison: Comparison) -> list[str]:
         front = [one for one in tradeoff(comparison).systems if one.on_front]
         chosen += [one.system for one in sorted(front, key=lambda one: -one.quality)]
     return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
-
-
-def _recommended_parts(result: SweepResult) -> dict[str, str]:
-    """Return the parts of the cell that is recommended; nothing where none is."""
-    advised = None if result.compared is None else result.recommend()
-    name = advised.recommended if advised is not None and advised.is_shown else None
-    return next((entry.cell.to_dict() for entry in result.finished if entry.cell.name == name), {})
 
 
 def _about(result: SweepResult) -> tuple[str, ...]:

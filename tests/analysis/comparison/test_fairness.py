@@ -16,7 +16,7 @@ from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea, scale_of_labels
 from raglift.report.fairness import fairness_sentences
 from raglift.report.sentences import comparison_sentence
-from raglift.report.views.comparison import comparison_headline, headlines_by_baseline
+from raglift.report.views.comparison import comparison_headline
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation
 from raglift.retrieval.bm25 import BM25Retriever
@@ -553,14 +553,6 @@ def test_a_column_is_matched_by_one_rule_and_only_what_decides_is_as_it_was_scor
     shown = {row[0].text: row[column].text for row in table.rows}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
         assert shown[name] == f"{evaluation.scores.mean('retrieve', NDCG @ 10):.3f}"
-
-
-@pytest.mark.parametrize("primary", [None, "recall_area@tokens(500)"])
-def test_the_tables_by_baseline_have_what_a_comparison_with_that_baseline_has(three, primary):
-    tables = dict(headlines_by_baseline(compare(three, baseline="600", primary=primary)))
-    direct = comparison_headline(compare(three, baseline="600 b", primary=primary))
-    shown = [[cell.text for cell in row[:5]] for row in tables["600 b"].rows]
-    assert shown == [[cell.text for cell in row[:5]] for row in direct.rows]
 
 
 def test_the_first_sentence_names_what_decides_where_the_best_has_the_chunks_of_the_baseline(three):

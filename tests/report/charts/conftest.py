@@ -47,12 +47,9 @@ def every_chart(reranked: Evaluation, compared: Comparison) -> dict[str, Any]:
     return {
         "over_k": one.over_k("rr"),
         "lift": one.lift("rr@3"),
-        "loss": one.failure_analysis(3),
-        "tags": one.tags("rr@3"),
         "over_k of systems": many.over_k("rr"),
         "by_prompt_size": many.by_prompt_size(),
         "lift of a system": many.lift(),
-        "intervals of systems": many.intervals(),
         "differences": many.differences(),
         "tradeoff": many.tradeoff(),
     }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.stats.intervals import difference_interval, mean_interval
+from raglift.stats.intervals import difference_interval
 
 GAINS = {"q0000": 1 / 2, "q0001": 2 / 3, "q0002": -1 / 2, "q0003": 1 / 2}
 BEFORE_AT_3 = [1 / 2, 1 / 3, 1, 0, 1, 0]
@@ -96,25 +96,10 @@ def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     assert len(str(specification(chart))) < 80_000
 
 
-def test_each_outcome_has_a_bar_of_its_facts(reranked: Any) -> None:
-    chart, losses = reranked.plot.failure_analysis(1), reranked.failure_analysis(1)
-    found = {row["o"]: (row["n"], row["c"], row["w"]) for row in rows(chart, "o", "n")}
-    assert found == {
-        "found by rank 1": (3, "found", "3 (50%)"),
-        "ranked too low (below 1)": (2, "lost", "2 (33%)"),
-        "not retrieved, or lost in chunking (not known which)": (1, "lost", "1 (17%)"),
-    }
-    assert sum(facts for facts, *_ in found.values()) == losses.facts
-    assert chart.description.startswith("Bars: what became of 6 facts: 3 found by rank 1, 2 ranked too low")
-
-
-def test_systems_stand_best_first_with_their_intervals(compared: Any, hostile: str) -> None:
-    found = rows(compared.plot.intervals(), "l", "h")
-    assert [row["v"] for row in found] == pytest.approx([1, 5 / 6, (1 / 2 + 1 / 2 + 1 / 3) / 3])
-    assert found[0]["n"] == hostile.replace("\u202e", "�")
-    assert (found[1]["l"], found[1]["h"]) == pytest.approx(mean_interval([1, 1 / 2, 1]))
+def test_differences_stand_best_first_with_their_intervals(compared: Any, hostile: str) -> None:
     differences = rows(compared.plot.differences(), "l", "h")
     assert [row["v"] for row in differences] == pytest.approx([5 / 9, 7 / 18])
+    assert differences[0]["n"] == hostile.replace("\u202e", "�")
     low, high = difference_interval([1 / 2, 0, 2 / 3])
     assert high > 1  # which no true difference is
     assert (differences[1]["l"], differences[1]["h"]) == pytest.approx((max(low, -1.0), 1.0))
@@ -135,22 +120,6 @@ def test_the_front_is_marked(compared: Any, hostile: str) -> None:
         hostile.replace("\u202e", "�"): "front",
         "slow": "beaten",
     }
-
-
-def test_tags_have_their_means_where_nothing_reranks(ranked: Any) -> None:
-    found = rows(ranked([1, 2] * 6, tags=[("t",)] * 12).plot.tags("rr@3"), "l", "h")
-    assert [(row["w"], row["v"]) for row in found] == [(False, 0.75)]
-
-
-def test_tags_have_their_changes_and_few_queries_are_hollow(reranked: Any, hostile: str) -> None:
-    found = rows(reranked.plot.tags("rr@3"), "l", "h")
-    slices = [one for one in reranked.by_tag("rr@3").slices if one.difference is not None]
-    assert [row["v"] for row in found] == pytest.approx([one.difference.mean for one in slices])
-    assert [(row["l"], row["h"]) for row in found] == [
-        pytest.approx((max(one.difference.low, -1.0), min(one.difference.high, 1.0))) for one in slices
-    ]
-    assert all(row["w"] for row in found)
-    assert hostile.replace("\u202e", "�") in [row["n"] for row in found]
 
 
 def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any) -> None:
@@ -191,8 +160,8 @@ def test_pictures_are_made_without_a_network(every_chart: dict[str, Any], tmp_pa
         path = tmp_path / f"{number}.svg"
         chart.save(path)
         assert path.read_text(encoding="utf-8").startswith("<svg")
-    every_chart["loss"].save(tmp_path / "loss.png")
-    assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
+    every_chart["lift"].save(tmp_path / "lift.png")
+    assert (tmp_path / "lift.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_altair_the_extra_is_named(reranked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,4 +174,4 @@ def test_without_altair_the_extra_is_named(reranked: Any, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(builtins, "__import__", refusing)
     with pytest.raises(MissingDependency, match=r"a chart needs the package 'altair'.*raglift\[report\]"):
-        reranked.plot.failure_analysis()
+        reranked.plot.lift()

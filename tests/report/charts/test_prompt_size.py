@@ -11,7 +11,7 @@ from raglift.analysis.prompt_curves import prompt_curves
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.metrics.prompt_measures import PromptRecall
-from raglift.report.views.figures import prompt_curve
+from raglift.report.views.comparison import prompt_sections
 from raglift.results.comparison import Comparison, compare
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
@@ -61,8 +61,7 @@ def test_a_line_ends_where_half_of_the_prompts_have_ended(chunk_sizes: Compariso
 
 
 def test_the_figure_says_the_same_in_words_and_as_a_table(chunk_sizes: Comparison) -> None:
-    figure = prompt_curve(chunk_sizes)
-    assert figure is not None
+    ((figure,),) = (section.figures for section in prompt_sections(chunk_sizes))
     assert figure.table is not None
     curves = prompt_curves(chunk_sizes)
     assert figure.table.columns[:2] == ("system", "500")
@@ -86,6 +85,6 @@ def test_of_many_systems_the_best_are_shown_with_the_baseline(chunk_sizes: Compa
 def test_without_hits_there_is_nothing_to_show() -> None:
     nothing = {name: evaluate(lambda query: [], load_dataset("lighthouse"), ks=(1,)) for name in ("a", "b")}
     comparison = compare(nothing)
-    assert prompt_curve(comparison) is None
+    assert prompt_sections(comparison) == []
     with pytest.raises(ConfigurationError, match="by_prompt_size"):
         comparison.plot.by_prompt_size()

@@ -58,7 +58,6 @@ def test_an_evaluation_in_short(hostile):
     headings = re.findall(r"<summary>(.*)</summary>", told)
     assert headings == [
         "Winners and losers",
-        "Quality by depth (k)",
         "By tag",
         "All metrics",
         "What was measured",

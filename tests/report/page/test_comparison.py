@@ -116,34 +116,3 @@ def test_notes_of_several_systems_are_told_once(ranked):
     systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
     notes = section(comparison_page(rl.compare(systems, primary="rr@3")), "Notes of the evaluations").paragraphs
     assert "every system: 1 query excluded from all averages: no labels" in notes
-
-
-def test_the_page_is_whole_in_a_browser(comparison, open_page):
-    page = open_page(comparison_page(comparison)).page
-    assert page.inner_text("h1") == "stones: 3 systems compared"
-    page.click("text=Queries")
-    assert "36 of 36 queries" in page.inner_text("#explorer")
-    page.click("text=Details")
-    page.wait_for_selector("figure svg, figure canvas")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-
-
-def test_another_system_can_be_chosen_as_the_baseline(comparison, open_page):
-    page = open_page(comparison_page(comparison), "").page
-    shown = page.locator("#summary .headline tbody tr:visible")
-
-    def verdicts() -> dict[str, str]:
-        rows = [shown.nth(place) for place in range(shown.count())]
-        return {row.locator("th").inner_text(): row.locator("td").nth(3).inner_text() for row in rows}
-
-    assert verdicts()["base"] == "baseline"
-    page.get_by_label("Compared with").select_option("reranked")
-    assert verdicts()["reranked"] == "baseline"
-    again = rl.compare(
-        dict(zip(comparison.names, comparison.evaluations, strict=True)),
-        baseline="reranked",
-        primary=comparison.primary,
-    )
-    assert {name: verdicts()[name] for name in again.others} == {name: again.row(name).verdict for name in again.others}
-    page.emulate_media(media="print")
-    assert shown.count() == 3

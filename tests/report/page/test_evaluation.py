@@ -141,7 +141,7 @@ def test_the_page_is_whole_in_a_browser(reranked, open_page):
     assert "The reranker helped: " in page.inner_text("body")
     page.evaluate("location.hash = '#details'")
     page.wait_for_selector("figure svg, figure canvas")
-    assert page.locator("figure").count() == 3
+    assert page.locator("figure").count() == 2
     assert "36 of 36 queries" in page.locator("#explorer").text_content()
     page.locator("#details .mark-rect path").last.click()  # the largest loss, in the chart of winners and losers
     page.wait_for_selector(".query-head .id")

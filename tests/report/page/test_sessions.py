@@ -201,58 +201,34 @@ def item(page: Any, number: int) -> Any:
     return page.locator(".call").nth(number - 1)
 
 
-def test_calls_stand_in_order_with_what_each_found(open_page: Callable, page_of_one: Page) -> None:
+def test_a_session_is_shown_call_by_call_with_its_final_context(open_page: Callable, page_of_one: Page) -> None:
     page = open_page(page_of_one, "#queries?query=who-and-when").page
     assert page.locator(".call .searched").all_inner_texts() == ["lamp lit year", "keeper of the lamp", "who kept it"]
     assert item(page, 1).locator(".about").inner_text() == "search · 1 hit · 40 tokens · 500 ms"
     assert item(page, 1).locator(".arguments").inner_text().split() == ["top", "3", "language", "en"]
     assert item(page, 1).locator(".call-facts .news").inner_text().endswith("newly found: fact 1")
-    assert item(page, 2).locator(".call-facts .news").inner_text().endswith("newly found: fact 2")
     assert item(page, 2).locator(".call-facts .again").inner_text().endswith("found again: fact 1")
     assert "% seen before" in item(page, 2).locator(".about").inner_text()
     assert item(page, 2).locator(".why").first.inner_text().endswith("already found by call 1")
-    assert item(page, 2).locator(".why").nth(1).inner_text().endswith("found here")
     assert item(page, 3).locator(".error").inner_text() == "This call failed: timeout after 10 s"
-    assert page.locator(".session .column-head .count").first.inner_text().startswith("3 calls, ")
 
-
-def test_hits_are_shown_as_the_reranker_moved_and_dropped_them(open_page: Callable, page_of_one: Page) -> None:
-    page = open_page(page_of_one, "#queries?query=who-and-when").page
-    assert item(page, 1).locator(".hits").first.locator(".move").all_text_contents() == ["▲ 2 → 1 (up from rank 2)"]
-    dropped = item(page, 1).locator("details.dropped-hits")
-    assert dropped.locator("summary").inner_text() == "Dropped by the reranker: 2 hits"
-    assert not dropped.locator(".hit").first.is_visible()
-    dropped.locator("summary").click()
-    assert dropped.locator(".rank").all_text_contents() == ["Rank 1", "Rank 3"]
     assert item(page, 2).locator(".move").all_text_contents() == [
         "▲ 2 → 1 (up from rank 2)",
         "▼ 1 → 2 (down from rank 1)",
     ]
-    fog = open_page(page_of_one, "#queries?query=fog").page
-    assert item(fog, 1).locator("summary").inner_text() == "Dropped by the reranker: 1 hit, with fact 1"
+    dropped = item(page, 1).locator("details.dropped-hits")
+    assert dropped.locator("summary").inner_text() == "Dropped by the reranker: 2 hits"
+    dropped.locator("summary").click()
+    assert dropped.locator(".rank").all_text_contents() == ["Rank 1", "Rank 3"]
 
-
-def test_the_final_context_says_where_its_hits_came_from_and_what_is_missing(
-    open_page: Callable, page_of_one: Page
-) -> None:
-    page = open_page(page_of_one, "#queries?query=who-and-when").page
     context = page.locator(".final-context")
     assert context.locator(".from").all_inner_texts() == ["of no call", "call 2, rank 2"]
-    assert (
-        context.locator(".left-out-facts").inner_text().endswith("Fact 1 was found by call 1 at rank 1 and left out.")
-    )
+    left_out = context.locator(".left-out-facts").inner_text()
+    assert left_out.endswith("Fact 1 was found by call 1 at rank 1 and left out.")
     assert page.locator(".fact .standing").all_inner_texts() == [
         "call 1, rank 2 → call 1, rank 1",
         "call 2, rank 1 → call 2, rank 2",
     ]
-    assert [fact.split("\n")[0] for fact in page.locator(".fact-head .muted").all_inner_texts()] == [
-        "found, left out of the context",
-        "found",
-    ]
-
-
-def test_the_curves_of_a_query_rise_where_its_facts_were_found(open_page: Callable, page_of_one: Page) -> None:
-    page = open_page(page_of_one, "#queries?query=who-and-when").page
     charts = page.locator(".session .step-chart svg")
     assert charts.first.get_attribute("aria-label") == (
         "Recall after each call: 50% after call 1, 100% after call 2, 100% after call 3"
@@ -262,64 +238,51 @@ def test_the_curves_of_a_query_rise_where_its_facts_were_found(open_page: Callab
     assert charts.nth(1).get_attribute("aria-label") == (
         f"Recall after tokens: 50% after {first}, 100% after {last}, of {last}"
     )
+    page.emulate_media(media="print")
+    assert item(page, 3).is_visible()
+    assert context.is_visible()
+    assert not page.locator(".runs").is_visible()
 
 
-def test_runs_of_a_query_are_chosen_and_are_in_the_address(open_page: Callable, page_of_one: Page) -> None:
+def test_runs_outcomes_and_numbers_of_calls_are_chosen_and_are_in_the_address(
+    open_page: Callable, page_of_one: Page
+) -> None:
     page = open_page(page_of_one, "#queries?query=who-and-when").page
     page.get_by_role("button", name="Run 2").click()
     assert page.url.endswith("#queries?run=2&query=who-and-when")
-    assert page.get_by_role("button", name="Run 2").get_attribute("aria-pressed") == "true"
     assert page.evaluate("document.activeElement.textContent").startswith("Run 2")
     assert page.locator(".call .searched").all_inner_texts() == ["maud ellery"]
     assert page.locator(".fact-head .muted").all_inner_texts() == ["never asked for", "found"]
     page.go_back()
     assert page.locator(".call").count() == 3
-    again = open_page(page_of_one, "#queries?run=2&query=fog").page
-    assert again.locator(".call .searched").all_inner_texts() == ["horn"]
-    alone = open_page(page_of_one, "#queries?run=2&query=steps").page
-    assert alone.locator(".runs").count() == 0  # it was run once
-    assert alone.locator(".session > .error").inner_text() == "This session failed: recursion limit of 25 reached"
+    page.evaluate("location.hash = '#queries?run=2&query=steps'")
+    page.locator(".session > .error").wait_for()
+    assert page.locator(".runs").count() == 0  # it was run once
+    assert page.locator(".session > .error").inner_text() == "This session failed: recursion limit of 25 reached"
 
-
-def test_queries_are_chosen_by_outcome_and_by_number_of_calls(open_page: Callable, page_of_one: Page) -> None:
-    from playwright.sync_api import expect
-
-    page = open_page(page_of_one, "").page
+    page.evaluate("location.hash = '#summary'")
     page.locator(".shares li a", has_text="left out").click()
     assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
     page.get_by_role("button", name="All 4").click()
     calls = page.get_by_label("Calls", exact=True)
     assert calls.locator("option").all_inner_texts() == ["All (4)", "1 (3)", "3 (1)"]
     calls.select_option(label="3 (1)")
-    assert page.url.endswith("#queries?calls=3")
+    assert "calls=3" in page.url
     assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
-    page.reload()
-    page.wait_for_selector(".rows a")
-    assert page.get_by_label("Calls", exact=True).locator("option:checked").inner_text() == "3 (1)"
-    page.get_by_label("Calls", exact=True).select_option("")
-    page.get_by_label("Order").select_option(label="Most calls first")
-    expect(page.locator(".rows .id").first).to_have_text("who-and-when")  # rows are drawn a moment later
+    calls.select_option("")
     page.get_by_label("Search", exact=True).fill("maud ellery")  # what the agent searched for in its second run
     assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), [pytest.param(1440, "light", marks=pytest.mark.full), (390, "light"), (1440, "dark")]
-)
-def test_sessions_are_readable_on_every_screen(open_page: Callable, page_of_one: Page, width: int, scheme: str) -> None:
+def test_sessions_are_readable_on_a_phone_in_the_dark(open_page: Callable, page_of_one: Page) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    for address in ("", "#queries?query=who-and-when"):
-        opened = open_page(
-            page_of_one, address, viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
-        )
-        page = opened.page
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        for closed in page.locator("details:not([open]) > summary").all():
-            if closed.is_visible():
-                closed.click()
-        found = Axe().run(page)
-        assert found.response["violations"] == [], found.generate_report()
+    options = {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark", "bypass_csp": True}
+    page = open_page(page_of_one, "#queries?query=who-and-when", **options).page
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator("details.dropped-hits > summary").first.click()
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
 
 
 def test_agents_stand_side_by_side(open_page: Callable, evaluation: rl.Evaluation) -> None:
@@ -329,18 +292,14 @@ def test_agents_stand_side_by_side(open_page: Callable, evaluation: rl.Evaluatio
     compared = rl.compare(
         {"first": evaluation, "second": other, "asked once": plain}, baseline="first", primary="session_ndcg@10"
     )
-    document = comparison_page(compared)
-    page = open_page(document, "#queries?query=who-and-when").page
+    page = open_page(comparison_page(compared), "#queries?query=who-and-when").page
     page.get_by_label("Left", exact=True).select_option(label="first: rerank")
     page.get_by_label("Right", exact=True).select_option(label="asked once")
     assert page.locator(".columns > .session.left .call").count() == 3
     assert page.locator(".columns > .column.right:not(.session) .hit").count() == 2
     page.get_by_label("Right", exact=True).select_option(label="second: rerank")
-    assert page.locator(".columns > .session").count() == 2
-    assert (
-        page.locator(".session.right > .error").inner_text()
-        == "This session failed: no session was given for this query"
-    )
+    error = page.locator(".session.right > .error").inner_text()
+    assert error == "This session failed: no session was given for this query"
 
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202egnp"
@@ -357,13 +316,3 @@ def test_what_agents_asked_stays_text(open_page: Callable) -> None:
     assert page.locator(".call .searched").first.text_content().startswith("</script><script>")
     assert "\u202e" not in page.evaluate("document.body.innerText")
     assert page.evaluate("document.documentElement.scrollWidth") == 1280
-
-
-def test_printed_a_session_is_whole(open_page: Callable, page_of_one: Page) -> None:
-    page = open_page(page_of_one, "#queries?query=who-and-when").page
-    page.emulate_media(media="print")
-    assert item(page, 3).is_visible()
-    assert page.locator(".final-context").is_visible()
-    assert page.locator(".dropped-hits .hit").first.is_visible()
-    assert not page.locator(".list-pane").is_visible()
-    assert not page.locator(".runs").is_visible()

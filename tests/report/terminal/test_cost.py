@@ -28,7 +28,6 @@ def text_of(cost, environment=MACHINE):
 GOLDEN = """\
 Cost
 rerank: 2 of these queries failed and are left out
-Index: 1,200 chunks, 1.8 MB, built in 3.25 s
 Billed: 12,345 tokens
 Latency of 50 queries, one at a time, models warm, cache off, on A Fast One (2 cores)
 stage         p50      p95  queries/s in the run

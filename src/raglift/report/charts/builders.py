@@ -1,4 +1,4 @@
-"""The five kinds of charts: lines, estimates with intervals, changes query by query, outcomes, and a trade-off."""
+"""The four kinds of charts: lines, differences with intervals, changes query by query, and a trade-off."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from raglift.report.charts.parts import (
     quantity,
     themed,
 )
-from raglift.report.format import outcome_text, percent_text
+from raglift.report.format import decimals_of, difference_text
 from raglift.stats.intervals import TIED
 from raglift.utilities.display import counted
 
@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import NDArray
 
-    from raglift.analysis.outcomes import FailureAnalysis
     from raglift.analysis.records import Tradeoff
-    from raglift.stats.intervals import Interval
+    from raglift.stats.paired_tests import PairedDifference
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
 
 
-# Lines: a figure over depths, tokens, calls or dates.
+# Lines: a figure over depths, tokens or calls.
 
 
 _FEW_POINTS = 12
@@ -55,13 +54,11 @@ class Line:
     """A line of a chart."""
 
     name: str
-    points: Sequence[tuple[float | str, float]]
-    """Where it is how high, from left to right; the first of a date is text."""
+    points: Sequence[tuple[float, float]]
+    """Where it is how high, from left to right."""
     colour: str
     band: Sequence[tuple[float, float, float]] = ()
     """Between what the true line may lie: where, the low end, the high end."""
-    point_names: Sequence[str] = ()
-    """What each point is, if it is not the line's name."""
     is_cut: bool = False
     """Whether its end is marked, because it cannot go on as the others do."""
 
@@ -72,11 +69,10 @@ class Axis:
 
     title: str
     format: str
-    domain: Sequence[float] | None = None
-    """Its ends; None for those of the data."""
+    domain: tuple[float, float]
+    """Its ends."""
     values: Sequence[float] | None = None
     """Where it has figures; None for round ones."""
-    is_date: bool = False
 
 
 def lines_chart(
@@ -103,28 +99,22 @@ def lines_chart(
         decimals: of the figures that points show.
     """
     alt = altair()
-    kind = "T" if x_axis.is_date else "Q"
-    place = {"nice": False} if x_axis.domain is None else {"nice": False, "domain": list(x_axis.domain)}
     marks: dict[str, Any] = {} if x_axis.values is None else {"values": list(x_axis.values)}
-    if not x_axis.is_date:
-        marks["format"] = x_axis.format
-    x = alt.X(f"k:{kind}", title=x_axis.title or None, axis=alt.Axis(grid=False, **marks))
-    if not x_axis.is_date:
-        x.scale = alt.Scale(**place)
-    height = {"zero": False, "nice": True} if y_axis.domain is None else {"nice": False, "domain": list(y_axis.domain)}
-    y = alt.Y("v:Q", title=y_axis.title, axis=alt.Axis(format=y_axis.format, tickCount=5), scale=alt.Scale(**height))
+    across, up = (alt.Scale(nice=False, domain=list(axis.domain)) for axis in (x_axis, y_axis))
+    x = alt.X("k:Q", title=x_axis.title, axis=alt.Axis(grid=False, format=x_axis.format, **marks), scale=across)
+    y = alt.Y("v:Q", title=y_axis.title, axis=alt.Axis(format=y_axis.format, tickCount=5), scale=up)
     names = [plain(line.name) for line in lines]
     colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=names, range=[line.colour for line in lines]))
     if (legend := legend_of(names)) is not None:  # its signs would be those of the bands, which are faint
         legend.symbolOpacity, legend.symbolType = 1, "stroke"
     colour.legend = legend
     rows = [
-        {"k": where, "s": name, "v": value, "t": f"{value:,.{decimals}f}", "n": plain(point)}
+        {"k": where, "s": name, "v": value, "t": f"{value:,.{decimals}f}"}
         for line, name in zip(lines, names, strict=True)
-        for (where, value), point in zip(line.points, line.point_names or [name] * len(line.points), strict=True)
+        for where, value in line.points
     ]
-    tooltip = [alt.Tooltip("n:N", title="of"), alt.Tooltip(f"k:{kind}", title=x_axis.title or "date")]
-    tooltip.append(alt.Tooltip("t:N", title=y_axis.title))
+    titles = {"s:N": "of", "k:Q": x_axis.title, "t:N": y_axis.title}
+    tooltip = [alt.Tooltip(column, title=column_title) for column, column_title in titles.items()]
     base = alt.Chart(data_of(rows)).encode(x=x, y=y, color=colour)
     are_few = max((len(line.points) for line in lines), default=0) <= _FEW_POINTS
     layers = [
@@ -155,124 +145,78 @@ def lines_chart(
     )
 
 
-# Means or differences with their intervals, below each other: of systems, stages or tags.
+# Each system minus another one, below each other.
 
 
-_NAME = 22.0
-"""The height of a row's name, in pixels: it is above the row, so that a long one has the full width."""
-_LINE = 16.0
-"""The height of its interval."""
-_ROW = _NAME + _LINE + 8.0
-"""The height of both, and of the space below."""
+_ROW = 34
+"""The height of a row, in pixels."""
 _DESCRIBED = 12
-"""So many estimates are in the description of a chart."""
+"""So many differences are in the description of a chart."""
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A mean or a difference, and where the true one may lie."""
+class Difference:
+    """A system minus another one, and where the true difference may lie."""
 
     name: str
-    """What it is of."""
-    value: float
-    interval: Interval | None
-    text: str
-    """The figures in words."""
-    aside: str = ""
-    """What else to say of the row, at its right end."""
-    is_weak: bool = False
-    """Whether it says little, for example of few queries; drawn hollow."""
+    """The system."""
+    change: PairedDifference
+    verdict: str
+    """What was decided; empty if nothing was, and then it is drawn hollow."""
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How the values of estimates are to be read."""
-
-    title: str
-    """What they are."""
-    format: str
-    reference: float | None = None
-    """Where a line is drawn to compare with: no difference, or the baseline's mean."""
-    bounds: tuple[float, float] | None = None
-    """What no value leaves."""
-
-
-def estimates_chart(estimates: Sequence[Estimate], scale: Scale, *, title: str, subtitle: str = "") -> alt.LayerChart:
-    """Return a row for each name with a point and an interval.
+def differences_chart(
+    differences: Sequence[Difference], metric: Metric, *, axis_title: str, title: str, subtitle: str
+) -> alt.LayerChart:
+    """Return a row for each system with a point and an interval.
 
     Args:
-        estimates: in the order of the rows; those without a value are left out.
-        scale: how their values are to be read.
+        differences: in the order of the rows.
+        metric: of which they are.
+        axis_title: of the axis.
         title: of the chart.
         subtitle: what its signs mean.
     """
     alt = altair()
-    known = [one for one in estimates if not math.isnan(one.value)]
-    marks = [_interval_mark(one, _ROW * number + _NAME + _LINE / 2, scale) for number, one in enumerate(known)]
-    height = max(_ROW * len(known), _NAME)
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
-    across = alt.Scale(domain=_interval_domain(marks, scale), nice=scale.bounds is None)
-    axis = alt.Axis(tickCount=6, grid=False, ticks=True, domain=True, **numbers(scale.format))
-    low, x = (alt.X(f"{end}:Q", title=scale.title, scale=across, axis=axis) for end in ("l", "v"))
-    tooltip = [alt.Tooltip("n:N", title="of"), alt.Tooltip("t:N", title="estimate")]
-    rules = alt.Chart(data_of(marks)).mark_rule(strokeWidth=2.5, color=AFTER)
-    layers = [rules.encode(y=y, x=low, x2="h:Q", tooltip=tooltip)]
-    for is_weak in (False, True):
-        some = [mark for mark in marks if mark["w"] == is_weak]
-        if some:
-            points = alt.Chart(data_of(some))
-            points = points.mark_point(size=64, strokeWidth=2, opacity=1, filled=not is_weak, color=AFTER)
-            layers.append(points.encode(y=y, x=x, tooltip=tooltip))
-    if scale.reference is not None:  # in pieces beside the intervals, so that it never runs through a name
-        half = _LINE / 2
-        pieces = [{"v": scale.reference, "y": mark["y"] - half, "z": mark["y"] + half} for mark in marks]
-        dashes = alt.Chart(data_of(pieces)).mark_rule(style="zero", strokeDash=[4, 3], aria=False)
-        layers.insert(0, dashes.encode(x=x, y=y, y2="z:Q"))
-    layers += _row_names(known, y)
-    said = "; ".join(f"{mark['n']} {mark['t']}" for mark in marks[:_DESCRIBED])
-    return themed(
-        alt.layer(*layers).properties(width=WIDTH, height=height, title=alt.Title(title, subtitle=subtitle or [])),
-        f"Points with intervals, {scale.title}: {said}{'; …' if len(marks) > _DESCRIBED else '.'}",
-    )
-
-
-def _interval_mark(one: Estimate, y: float, scale: Scale) -> dict[str, Any]:
-    interval = one.interval
-    known = interval is not None and not math.isnan(interval.low)
-    low, high = (interval.low, interval.high) if interval is not None and known else (one.value, one.value)
-    if scale.bounds is not None:  # an interval of few queries may leave what is possible, and would dwarf the others
-        low, high = max(low, scale.bounds[0]), min(high, scale.bounds[1])
-    return {"y": y, "v": one.value, "l": low, "h": high, "n": plain(one.name), "t": one.text, "w": one.is_weak}
-
-
-def _interval_domain(marks: Sequence[Mapping[str, Any]], scale: Scale) -> list[float]:
-    """Return the values to show: all intervals with some air, and the reference."""
-    ends = [value for mark in marks for value in (mark["l"], mark["h"])]
-    ends += [] if scale.reference is None else [scale.reference]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    air = 0.04 * (high - low) or 0.05
-    if scale.bounds is None:
-        return [low - air, high + air]
-    return [max(scale.bounds[0], low - air), min(scale.bounds[1], high + air)]
-
-
-def _row_names(estimates: Sequence[Estimate], y: Any) -> list[Any]:
-    """Return the rows' names, cut before they meet what is at the right end."""
-    alt = altair()
-    rows = [
-        {"y": _ROW * number + _NAME / 2, "n": plain(one.name), "a": one.aside} for number, one in enumerate(estimates)
+    bounded, decimals = is_bounded(metric), decimals_of(metric)
+    rows: list[dict[str, Any]] = [
+        {
+            "n": plain(one.name),
+            "v": one.change.mean,
+            "l": max(low, -1.0) if bounded else low,
+            "h": min(high, 1.0) if bounded else high,
+            "t": difference_text(one.change, decimals),
+            "a": one.verdict,
+        }
+        for one in differences
+        for low, high in [(one.change.low, one.change.high)]
     ]
-    asides = [row for row in rows if row["a"]]
-    beside = 7 * max((len(one.aside) for one in estimates), default=0) + 12
-    layers = []
-    for some, limit in ((asides, f"width - {beside}"), ([row for row in rows if not row["a"]], "width")):
-        if some:
-            mark = alt.Chart(data_of(some)).mark_text(align="left", x=0, limit=alt.expr(limit))
-            layers.append(mark.encode(y=y, text="n:N"))
-    if asides:
-        mark = alt.Chart(data_of(asides)).mark_text(align="right", x=alt.expr("width"), style="muted")
-        layers.append(mark.encode(y=y, text="a:N"))
-    return layers
+    for row in rows:  # where all queries changed alike there is no interval
+        if math.isnan(row["l"]):
+            row["l"] = row["h"] = row["v"]
+    y = alt.Y("n:N", sort=None, title=None, axis=alt.Axis(ticks=False, labelLimit=alt.expr("max(90, width / 3)")))
+    ends = [0.0, *(row[end] for row in rows for end in ("l", "h"))]
+    air = 0.04 * (max(ends) - min(ends)) or 0.05
+    across = alt.Scale(domain=[min(ends) - air, max(ends) + air], nice=not bounded)
+    axis = alt.Axis(tickCount=6, grid=False, ticks=True, domain=True, **numbers("+.2~f" if bounded else "+,.0f"))
+    low, middle = (alt.X(f"{end}:Q", title=axis_title, scale=across, axis=axis) for end in ("l", "v"))
+    tooltip = [
+        alt.Tooltip("n:N", title="of"),
+        alt.Tooltip("t:N", title="difference"),
+        alt.Tooltip("a:N", title="verdict"),
+    ]
+    base = alt.Chart(data_of(rows)).encode(y=y, tooltip=tooltip)
+    fill = alt.condition(alt.datum.a != "", alt.value(AFTER), alt.value("transparent"))
+    layers = [
+        alt.Chart(data_of([{"v": 0.0}])).mark_rule(style="zero", strokeDash=[4, 3], aria=False).encode(x=middle),
+        base.mark_rule(strokeWidth=2.5, color=AFTER).encode(x=low, x2="h:Q"),
+        base.mark_point(size=64, strokeWidth=2, opacity=1, stroke=AFTER).encode(x=middle, fill=fill),
+    ]
+    said = "; ".join(" ".join(filter(None, [row["n"], row["t"], row["a"]])) for row in rows[:_DESCRIBED])
+    return themed(
+        alt.layer(*layers).properties(width=WIDTH, height=_ROW * len(rows), title=alt.Title(title, subtitle=subtitle)),
+        f"Points with intervals, {axis_title}: {said}{'; …' if len(rows) > _DESCRIBED else '.'}",
+    )
 
 
 # What changed for each query, sorted: most gained first, most lost last.
@@ -360,43 +304,6 @@ def _bars(
                 words = {"q": plain(first.id), "t": plain(first.text), "c": f"{size} ({before} → {after})"}
             kind = "up" if mean > 0 else "down"
             yield {"a": int(places[0]), "b": int(places[-1]) + 1, "d": round(mean, 6), "u": kind} | words
-
-
-# What became of the facts.
-
-
-_OUTCOME = 30
-"""The height of an outcome, in pixels."""
-
-
-def outcomes_chart(losses: FailureAnalysis) -> alt.LayerChart:
-    """Return a bar for each outcome that facts have, as long as there are facts."""
-    alt = altair()
-    rows: list[dict[str, Any]] = [
-        {
-            "o": plain(outcome_text(loss, losses.k)),
-            "n": loss.facts,
-            "c": "found" if loss.outcome == "found" else "lost",
-            "w": f"{loss.facts:,} ({percent_text(loss.facts / losses.facts, 0)})",
-        }
-        for loss in losses.losses
-        if loss.facts
-    ]
-    longest = max((row["n"] for row in rows), default=1)
-    x = alt.X("n:Q", axis=None, scale=alt.Scale(domain=[0, 1.35 * longest], nice=False))  # with room for the figure
-    y = alt.Y("o:N", title=None, sort=None, axis=alt.Axis(ticks=False, labelLimit=180))
-    shade = alt.Scale(domain=["found", "lost"], range=[UP, DOWN])
-    tooltip = [alt.Tooltip("o:N", title="outcome"), alt.Tooltip("w:N", title="facts")]
-    base = alt.Chart(data_of(rows)).encode(x=x, y=y)
-    bars = base.mark_bar(height=16).encode(color=alt.Color("c:N", legend=None, scale=shade), tooltip=tooltip)
-    figures = base.mark_text(align="left", dx=6).encode(text="w:N")
-    said = ", ".join(f"{row['n']:,} {row['o']}" for row in rows)
-    return themed(
-        alt.layer(bars, figures).properties(
-            width=WIDTH, height=_OUTCOME * max(1, len(rows)), title=f"Where recall was lost, at k = {losses.k}"
-        ),
-        f"Bars: what became of {counted(losses.facts, 'fact')}: {said or 'nothing'}.",
-    )
 
 
 # Quality against a cost, with the Pareto front.

@@ -11,8 +11,6 @@ import numpy as np
 
 from raglift.analysis.agents import compared_agents
 from raglift.analysis.explanation import over_k as mean_by_depth
-from raglift.analysis.lift import evaluation_by_tag
-from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import is_bounded, primary_of, scored
 from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import session_analysis
@@ -25,19 +23,16 @@ from raglift.metrics.registry import MEASURES
 from raglift.report.charts.builders import (
     Axis,
     Changes,
-    Estimate,
+    Difference,
     Line,
-    Scale,
     changes_chart,
-    estimates_chart,
+    differences_chart,
     lines_chart,
-    outcomes_chart,
     tradeoff_chart,
 )
 from raglift.report.charts.parts import AFTER, BEFORE, PALETTE, of_labels, plain, quantity
-from raglift.report.format import decimals_of, difference_text, interval_text, level, percent_text
+from raglift.report.format import decimals_of, level, percent_text
 from raglift.retrieval.passage_search import PassageSearch
-from raglift.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,9 +40,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.analysis.prompt_curves import PromptCurve
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlice, TagSlices
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord
     from raglift.analysis.sessions import SessionAnalysis
-    from raglift.stats.paired_tests import PairedDifference
     from raglift.types.metric import Metric
 
 
@@ -124,28 +118,6 @@ class EvaluationPlots:
         return self._labelled(
             changes_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after)))
         )
-
-    def failure_analysis(self, k: int | None = None) -> alt.LayerChart:
-        """Return what became of the facts, a bar for each outcome.
-
-        Args:
-            k: the depth at which a fact counts as found; by default the deepest that was scored.
-
-        Raises:
-            ConfigurationError: k is not a depth of the run.
-        """
-        return self._labelled(outcomes_chart(failure_analysis(self.evaluation, k)))
-
-    def tags(self, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return the queries of each tag: what reranking changed or, without a reranker, the means.
-
-        Args:
-            metric: what to look at; by default as for `lift`.
-
-        Raises:
-            ConfigurationError: the metric was not scored.
-        """
-        return self._labelled(_tags_chart(evaluation_by_tag(self.evaluation, _wanted(metric, self.evaluation))))
 
     def _labelled(self, chart: alt.LayerChart) -> alt.LayerChart:
         return of_labels(chart, self.evaluation.label_sources)
@@ -266,31 +238,6 @@ class ComparisonPlots:
         called = (self._name(sides[0]), self._name(sides[1]))
         return self._labelled(changes_chart(Changes(wanted, queries, np.array(before), np.array(after), called)))
 
-    def intervals(self, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return each system's mean with its interval, best first; `differences` shows whether they differ.
-
-        Args:
-            metric: what to look at; by default the primary metric.
-
-        Raises:
-            ConfigurationError: the metric was not compared.
-        """
-        one = self.comparison
-        wanted = scored(one.primary if metric is None else metric, one.metrics, "metric")
-        estimates = [
-            Estimate(
-                self._name(row.system),
-                row.mean,
-                row.interval,
-                interval_text(row.mean, row.interval, decimals_of(wanted)),
-                aside="baseline" if row.system == one.baseline else "truncated" if row.truncated else "",
-            )
-            for row in _best_first(one.of(wanted))
-        ]
-        title, reference = mean_title(wanted), one.row(one.baseline, wanted).mean
-        scale = Scale(f"mean {title}, {level(one.method)} intervals", quantity(wanted), reference, _bounds(wanted))
-        return self._labelled(estimates_chart(estimates, scale, title=f"{title} of each system"))
-
     def differences(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return each system minus the baseline, query by query, with its interval; hollow where not significant.
 
@@ -302,23 +249,21 @@ class ComparisonPlots:
         """
         one = self.comparison
         wanted = scored(one.primary if metric is None else metric, one.metrics, "metric")
-        estimates = []
-        for row in _best_first(one.of(wanted)):
-            if row.difference is not None:
-                is_decided = row.verdict in ("better", "worse")
-                aside = str(row.verdict) if is_decided else ""
-                name = self._name(row.system)
-                estimates.append(_difference(wanted, name, row.difference, aside, is_weak=not is_decided))
-        if not estimates:
+        comparable = [(row, row.difference) for row in _best_first(one.of(wanted)) if row.difference is not None]
+        if not comparable:
             raise ConfigurationError(
                 f"differences: found no two systems that can be compared in {wanted}; expected a metric at a depth "
                 "that every system returns"
             )
         title = mean_title(wanted)
         return self._labelled(
-            estimates_chart(
-                estimates,
-                _scale_of_changes(wanted, f"{title} minus the baseline's, {level(one.method)} intervals"),
+            differences_chart(
+                [
+                    Difference(self._name(row.system), change, str(row.verdict) * (row.verdict in ("better", "worse")))
+                    for row, change in comparable
+                ],
+                wanted,
+                axis_title=f"{title} minus the baseline's, {level(one.method)} intervals",
                 title=f"{title} minus that of {plain(self._name(one.baseline))}",
                 subtitle="filled: better or worse; hollow: not significant, too skewed to decide, or not tested",
             )
@@ -481,58 +426,11 @@ def _points_in_words(points: Mapping[str, Sequence[tuple[int, float]]], place_na
     return "; ".join(said)
 
 
-# Means and differences with their intervals.
-
-
 _MOST_SYSTEMS = 40
-_MOST_TAGS = 30
 
 
 def _best_first(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
     return sorted((row for row in rows if not math.isnan(row.mean)), key=lambda row: -row.mean)[:_MOST_SYSTEMS]
-
-
-def _tags_chart(slices: TagSlices) -> alt.LayerChart:
-    """Return the differences on each tag, or the means if there are none; the most frequent tag first."""
-    tags, title, metric = slices.tags[:_MOST_TAGS], mean_title(slices.metric), slices.metric
-    shown = [one for one in slices.slices if one.tag in tags]
-    changed = [(one, one.difference) for one in shown if one.difference is not None]
-    estimates = [
-        _difference(metric, _tag_name(one), found, f"n = {one.n:,}", is_weak=one.few) for one, found in changed
-    ]
-    for one in () if changed else shown:
-        text = interval_text(one.mean, one.interval, decimals_of(metric))
-        estimates.append(Estimate(_tag_name(one), one.mean, one.interval, text, f"n = {one.n:,}", is_weak=one.few))
-    known = f"{level(slices.method)} intervals"
-    scale = Scale(f"mean {title}, {known}", quantity(metric), bounds=_bounds(metric))
-    words = f"{title} by tag"
-    if changed:
-        scale = _scale_of_changes(metric, f"change of {title}, {known}")
-        words += f": change to {slices.baseline}"
-    if len(tags) < len(slices.tags):
-        words += f" (the {len(tags)} most frequent of {len(slices.tags):,})"
-    few = "hollow: fewer than 10 queries" if any(one.is_weak for one in estimates) else ""
-    return estimates_chart(estimates, scale, title=plain(words), subtitle=few)
-
-
-def _tag_name(one: TagSlice) -> str:
-    return "without a tag" if one.tag is None else one.tag
-
-
-def _difference(metric: Metric, name: str, found: PairedDifference, aside: str, *, is_weak: bool) -> Estimate:
-    text = difference_text(found, decimals_of(metric))
-    return Estimate(name, found.mean, Interval(found.low, found.high), text, aside, is_weak)
-
-
-def _bounds(metric: Metric) -> tuple[float, float] | None:
-    return (0.0, 1.0) if is_bounded(metric) else None
-
-
-def _scale_of_changes(metric: Metric, title: str) -> Scale:
-    """Return the scale of differences; no true one leaves its bounds, though the interval of a few queries may."""
-    if is_bounded(metric):
-        return Scale(title, "+.2~f", 0.0, (-1.0, 1.0))
-    return Scale(title, "+,.0f", 0.0)
 
 
 def _wanted(metric: Metric | str | None, evaluation: EvaluationRecord) -> Metric:

@@ -121,7 +121,6 @@ class LaidSection:
     section: Section
     tables: tuple[LaidTable, ...]
     figures: tuple[LaidFigure, ...]
-    overview: LaidTable | None
 
 
 def laid_table(table: Table, labels: str = "") -> LaidTable:
@@ -232,7 +231,6 @@ def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
         section,
         tuple(laid_table(table, labels) for table in section.tables),
         tuple(figures),
-        None if section.overview is None else laid_table(section.overview, labels),
     )
 
 

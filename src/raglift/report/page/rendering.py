@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.rendering.document import Document, Table
+from raglift.rendering.document import Document
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
 from raglift.report.page.query_browser import packed
 from raglift.utilities.display import printable, shorten
-from raglift.utilities.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
-from raglift.utilities.replacing import staging_folder, write_to_stream
+from raglift.utilities.limits import is_folder, is_stream, is_there
+from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
     import os
@@ -69,10 +69,8 @@ SHELL = ("elements.js", "definitions.js", "sorting.js", "shell.js", "scheme.js")
 """What every page needs."""
 BROWSER = (
     "texts.js",
-    "markdown.js",
     "reading.js",
     "choosing.js",
-    "exporting.js",
     "address.js",
     "listing.js",
     "hits.js",
@@ -82,10 +80,6 @@ BROWSER = (
 """What a page with queries needs besides."""
 SESSIONS = ("curves.js", "sessions.js")
 """What a page with sessions needs besides."""
-INDEX = ("index.js",)
-"""What an index of runs needs besides."""
-BASELINES = ("baselines.js",)
-"""What a comparison of which the baseline can be chosen needs besides."""
 DRAWING = ("drawing.js",)
 _FOLDED = ("Versions", "Machine")
 """What was measured, but few want to know: folded."""
@@ -99,14 +93,6 @@ class Page(Document):
 
     queries: DrillDown | None = None
     """None where there is nothing to show of them."""
-    is_index: bool = False
-    """Whether its headline lists runs, of which two can be ticked."""
-    folder: str = ""
-    """The folder of the runs of an index, as it is written in commands."""
-    baseline: str = ""
-    """The system that the others are compared with in the headline, where another one can be chosen."""
-    baselines: tuple[tuple[str, Table], ...] = ()
-    """The headline with each of the others as the baseline."""
 
 
 def render(document: Page) -> str:
@@ -126,14 +112,8 @@ def render(document: Page) -> str:
     if document.queries is not None:
         definitions.use(document.queries.metrics)
     has_sessions = document.queries is not None and any(any(one.sessions) for one in document.queries.queries)
-    wanted = (
-        (SESSIONS, has_sessions),
-        (BROWSER, document.queries is not None),
-        (INDEX, document.is_index),
-        (BASELINES, bool(document.baselines)),
-    )
-    parts = (*SHELL, *(name for names, is_needed in wanted if is_needed for name in names))
-    scripts = [one_script(*map(asset, parts))]
+    browser = BROWSER if document.queries is not None else ()
+    scripts = [one_script(*map(asset, (*SHELL, *(SESSIONS if has_sessions else ()), *browser)))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
     styles = (*STYLES, *(SESSION_STYLES if has_sessions else ()), PRINT)
@@ -142,7 +122,6 @@ def render(document: Page) -> str:
         "document": document,
         "generator": f"{GENERATOR} {__version__}",
         "headline": laid_table(document.headline, document.labels),
-        "baselines": [(name, laid_table(table, document.labels)) for name, table in document.baselines],
         "first": [laid for laid in sections if in_summary(laid.section, document)],
         "sections": [laid for laid in sections if not in_summary(laid.section, document)],
         "facts": sum(share.count for share in document.shares),
@@ -177,36 +156,16 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
         The path.
 
     Raises:
-        ConfigurationError: the path is a folder or another file, or cannot be written.
+        ConfigurationError: the path is a folder or another file.
+        DatasetError: it cannot be written; what was there is unchanged.
         MissingDependency: a package that pages are made with is not installed.
     """
     target = Path(path)
-    if is_stream(target):
-        return _send_page(document, target)
-    check_page_free(target, overwrite=overwrite)
-    content = render(document).encode()
-    place = resolved(target)
-    try:
-        with staging_folder(place) as temporary:
-            written = temporary / "written"
-            written.write_bytes(content)
-            written.replace(place)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{target}: the report cannot be written: {error.strerror or error}; expected a path that can be written; "
-            "nothing was changed there"
-        ) from error
-    return target
-
-
-def _send_page(document: Page, target: Path) -> Path:
-    """Write a page to a pipe or a device, as `/dev/stdout`."""
-    try:
-        write_to_stream(target, render(document).encode())
-    except OSError as error:
-        raise ConfigurationError(
-            f"{target}: the report cannot be written: {error.strerror or error}; expected a path that can be written"
-        ) from error
+    if not is_stream(target):
+        check_page_free(target, overwrite=overwrite)
+    content = render(document)
+    with replacing_file(target) as file:
+        file.write(content)
     return target
 
 
@@ -214,8 +173,6 @@ def check_page_free(target: Path, *, overwrite: bool) -> None:
     """Raise unless a page can be written there without destroying anything else."""
     if is_folder(target):
         raise ConfigurationError(f"{target}: found a folder; expected the name of a file, as {target / 'report.html'}")
-    if is_symlink_loop(target):
-        raise ConfigurationError(f"{target}: found a link that leads back to itself; expected the name of a file")
     if not is_folder(target.parent):
         raise ConfigurationError(
             f"{target}: found no folder {target.parent}; expected a folder that exists: create it, or choose another"

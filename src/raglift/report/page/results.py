@@ -10,7 +10,7 @@ from raglift.rendering.document import Document
 from raglift.rendering.presenting import Presentable, sections_of
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
-from raglift.report.views.comparison import comparison_view, headlines_by_baseline, other_of
+from raglift.report.views.comparison import comparison_view, other_of
 from raglift.report.views.evaluation import evaluation_view
 
 if TYPE_CHECKING:
@@ -61,12 +61,7 @@ def comparison_page(comparison: ComparisonRecord, *, also: Sequence[Presentable]
         right=(other, comparison.evaluation(other).after),
         primary=comparison.primary,
     )
-    return Page(
-        **_content(comparison_view(comparison), also),
-        queries=queries,
-        baseline=comparison.baseline,
-        baselines=headlines_by_baseline(comparison),
-    )
+    return Page(**_content(comparison_view(comparison), also), queries=queries)
 
 
 def _content(view: Document, also: Sequence[Presentable]) -> dict[str, Any]:

@@ -10,8 +10,14 @@ from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
-from raglift.report.views import figures
-from raglift.report.views.sessions import IN_ORDER, measure_text, outcome_in_words
+from raglift.report.views.sessions import (
+    IN_ORDER,
+    calls_table,
+    measure_text,
+    outcome_in_words,
+    session_figures,
+    tokens_table,
+)
 
 if TYPE_CHECKING:
     from raglift.analysis.agents import Agents
@@ -31,7 +37,7 @@ def agents_view(found: Agents) -> Document:
     lead, *said = first.paragraphs or ("",)
     headline, *tables = first.tables
     rest = Section("Where each fact was lost", tuple(said), (*tables, *others[0].tables))
-    tables_of_recall = (figures.calls_table(found.analyses), figures.tokens_table(found.analyses))
+    tables_of_recall = (calls_table(found.analyses), tokens_table(found.analyses))
     curves = tuple(table for table in tables_of_recall if table is not None)
     return Document(
         "Agents: how each searched", lead, headline, (), sections=(rest, Section("Recall as they search", (), curves))
@@ -46,7 +52,7 @@ def agents_sections(found: Agents, baseline: str) -> tuple[Section, ...]:
         baseline: the system that the others are compared with.
     """
     said = tuple(runs_sentence(name, baseline, parts) for name, parts in found.differences.items())
-    charts = figures.session_figures(found.analyses, baseline)
+    charts = session_figures(found.analyses, baseline)
     sections = [
         Section("How the agents searched", said[:2], (agents_table(found),)),
         Section("Where each fact was lost", tables=(_losses(found),)),

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.agents import compared_agents
-from raglift.analysis.comparison import compare_systems
 from raglift.analysis.costs import CONTEXT
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
-from raglift.analysis.notes import retries_note
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
-from raglift.analysis.shared_queries import system_name
+from raglift.analysis.prompt_curves import prompt_curves
+from raglift.analysis.shared_queries import named
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import rule_of
-from raglift.analysis.warnings import new_evidence, not_read
-from raglift.metrics.computing import mean_of, mean_title
+from raglift.analysis.warnings import new_evidence
+from raglift.metrics.computing import mean_of, mean_title, title
+from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
 from raglift.report.cells import (
     decided_cell,
     difference_cell,
@@ -32,6 +33,7 @@ from raglift.report.cells import (
     test_cells,
     verdict_cell,
 )
+from raglift.report.charts.plots import ComparisonPlots
 from raglift.report.fairness import beside_of, fairness_sentences
 from raglift.report.format import (
     cost_text,
@@ -54,7 +56,6 @@ from raglift.report.sentences import (
     failure_sentence,
     held_out_sentence,
 )
-from raglift.report.views import figures
 from raglift.report.views.agents import agents_sections
 from raglift.report.views.measured import measured_together, queries_text
 from raglift.report.views.parts import (
@@ -74,24 +75,20 @@ from raglift.report.views.parts import (
 )
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import TIED
-from raglift.types.metric import Metric
+from raglift.types.metric import Metric, Tokens
 from raglift.utilities.display import TRUNCATED, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.agents import Agents
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, Tradeoff
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, SystemCost, Tradeoff
 
 
 _BY_TAG = 3
 """As many systems are shown by tag: the best and the baseline."""
-_SHOWN = 3
-"""Of as many systems besides the baseline the failures and the queries that moved are shown, where not all fit."""
-_NAMED = 3
-_FEW_SYSTEMS = 3
-_MOST_BASELINES = 8
-"""As many systems are named one by one where a note is theirs."""
+_COMPARED = 3
+"""Of as many systems the queries that moved are shown."""
 _MOVED = 5
 """As many queries are shown that a system answers better, and as many that it answers worse."""
 _MOST_COLUMNS = 6
@@ -107,6 +104,7 @@ def comparison_view(comparison: ComparisonRecord, *, detail: Detail = Detail.REF
     """
     baseline = comparison.evaluation(comparison.baseline)
     agents = _agents(comparison)
+    profile = "" if baseline.profile == "default" else f"; {baseline.profile} conventions"
     of_agents = () if agents is None else agents_sections(agents, comparison.baseline)
     return Document(
         title=f"{baseline.dataset.name}: {counted(len(comparison.names), 'system')} compared",
@@ -124,7 +122,7 @@ def comparison_view(comparison: ComparisonRecord, *, detail: Detail = Detail.REF
             *(comparison_sections(comparison, comparison.names) if detail >= Detail.DETAILS else ()),
         ),
         about=(
-            f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
+            f"{_counts(comparison)}; match by {rule_of(baseline)}{profile}",
             baseline_sentence(comparison),
         ),
         labels=str(comparison.label_sources),
@@ -146,19 +144,6 @@ def _counts(comparison: ComparisonRecord) -> str:
         return queries_text(baseline.dataset)
     scored = max((row.n for row in comparison.of(comparison.primary)), default=0)
     return f"{counted(shared, 'query')} that all answered" + (f", {scored:,} of them scored" if scored < shared else "")
-
-
-def _profile(evaluation: EvaluationRecord) -> str:
-    return "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
-
-
-def _systems(comparison: ComparisonRecord) -> str:
-    """Return what the systems are, where these are few and differ, and their names do not say it."""
-    called = {name: system_name(one) for name, one in zip(comparison.names, comparison.evaluations, strict=True)}
-    if len(called) > _FEW_SYSTEMS or len(set(called.values())) < len(called):
-        return ""
-    names = ", ".join(f"{name} is {system}" for name, system in called.items() if name != system)
-    return f"; {names}" if names else ""
 
 
 def _failures(comparison: ComparisonRecord) -> list[str]:
@@ -186,24 +171,6 @@ def _marks(comparison: ComparisonRecord) -> Iterator[str]:
         yield f"{TRUNCATED} deeper than what the system returned, so it cannot be compared"
 
 
-def notes_of(comparison: ComparisonRecord) -> list[str]:
-    """Return what the evaluations say of themselves, and the comparison does not; what several say, once."""
-    by_note: dict[str, list[str]] = {}
-    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
-        passed_on = {*not_read(evaluation), *new_evidence(evaluation), retries_note(evaluation.run)}
-        for note in evaluation.notes:
-            if note not in passed_on:
-                by_note.setdefault(note, []).append(name)
-    return [f"{_whose(names, len(comparison.names))}: {note}" for note, names in by_note.items()]
-
-
-def _whose(names: Sequence[str], of: int) -> str:
-    if len(names) == of:
-        return "every system"
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
 # The systems side by side, best first.
 
 
@@ -225,45 +192,9 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
     return table_from(_columns(comparison), by_mean(comparison), caption, sortable=True, confidence=percent)
 
 
-def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Table], ...]:
-    """Return the headline with each of the other systems as the baseline; nothing for two systems, or for many.
-
-    The rows are in the same order, with the same means: only the differences are to another system.
-    """
-    if not _FEW_SYSTEMS <= len(comparison.names) <= _MOST_BASELINES:
-        return ()
-    metrics = _shown_metrics(comparison)
-    systems = {
-        name: replace(one, scores=one.scores.only(metrics))
-        for name, one in zip(comparison.names, comparison.evaluations, strict=True)
-    }
-    method, fairness, found = comparison.method, comparison.fairness, []
-    by_size = fairness is not None and fairness.decides and not fairness.is_named
-    for name in comparison.others:
-        again = compare_systems(
-            systems,
-            baseline=name,
-            primary=None if by_size else comparison.primary,
-            budget=None if fairness is None else fairness.budget.most,
-            seed=method.seed,
-            confidence=method.confidence,
-            as_scored=dict(zip(comparison.names, comparison.as_scored, strict=True)),
-        )
-        shown = again.fairness if by_size else fairness
-        found.append((name, comparison_headline(replace(again, fairness=shown))))
-    return tuple(found)
-
-
-def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
-    """Return the metrics that the headline shows."""
-    costs = [metric for metric in comparison.metrics if metric.name == CONTEXT]
-    shown = {comparison.primary, *beside_of(comparison.fairness), *_named_metrics(comparison), *costs}
-    return tuple(metric for metric in comparison.metrics if metric in shown)
-
-
 def _named_metrics(comparison: ComparisonRecord) -> list[Metric]:
     """Return the metrics that were asked for by name of some system, besides the one that decides."""
-    context = Metric(CONTEXT, _depth_of_costs(comparison).depth)  # has a column among the costs
+    context = Metric(CONTEXT, _at_k(comparison).depth)  # has a column among the costs
     shown = {comparison.primary, context, *beside_of(comparison.fairness)}
     named = [metric for one in comparison.evaluations for metric in one.named_metrics(comparison.primary)]
     return [metric for metric in dict.fromkeys(named) if metric in comparison.metrics and metric not in shown]
@@ -333,11 +264,11 @@ def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
         return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
 
     rows = comparison.of(comparison.primary)
-    return cost_columns(rows, _depth_of_costs(comparison), mean, lambda row: comparison.evaluation(row.system))
+    return cost_columns(rows, _at_k(comparison), mean, lambda row: comparison.evaluation(row.system))
 
 
-def _depth_of_costs(comparison: ComparisonRecord) -> Metric:
-    """Return the metric at whose depth the size of the prompt is shown."""
+def _at_k(comparison: ComparisonRecord) -> Metric:
+    """Return the metric that decides, or where prompts decide, the one that did of the systems as deployed."""
     fair = comparison.fairness
     return comparison.primary if fair is None or fair.in_hits is None else fair.in_hits
 
@@ -355,18 +286,17 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
     few = only(comparison, shown)
     found = [
         _pairs_section(comparison),
-        *_cost_sections(comparison),
-        *_reranked_sections(comparison),
-        *_curve_sections(few),
-        *_failure_sections(few),
-        *_tags_sections(comparison),
-        *_moved_sections(comparison),
+        _cost_section(comparison),
+        _reranked_section(comparison),
+        _over_k_section(few),
+        _failures_section(few),
+        _tags_section(comparison),
+        _moved_section(comparison),
         _metrics_section(comparison),
+        _notes_section(comparison),
     ]
-    notes = notes_of(comparison)
-    found += [Section("Notes of the evaluations", tuple(notes))] if notes else []
     method = method_section(comparison.method, comparison.metrics, corrected=primary_sentence(comparison.primary))
-    return [*(replace(one, detail=Detail.DETAILS) for one in found), method]
+    return [*(replace(one, detail=Detail.DETAILS) for one in found if one is not None), method]
 
 
 def only(comparison: ComparisonRecord, names: Sequence[str]) -> ComparisonRecord:
@@ -383,8 +313,24 @@ def prompt_sections(comparison: ComparisonRecord) -> list[Section]:
     """Return recall by how much of a prompt is read, where chunks differ."""
     if comparison.fairness is None or comparison.fairness.area is None:
         return []
-    found = figures.prompt_curve(comparison)
-    return [] if found is None else [Section(found.title, figures=(found,))]
+    curves = prompt_curves(comparison)
+    if not curves:
+        return []
+    most = max(curve.end for curve in curves.values())
+    sizes = [size for size in NAMED_BUDGETS if size <= most] or [most]
+    rows = []
+    for name, found in curves.items():
+        at = [found.at(size) for size in sizes if size <= found.end]
+        cells = [mean_cell(PromptRecall @ Tokens(one.tokens), one.recall, one.interval) for one in at]
+        rows.append(row_of((name, *cells, *[Cell("–", "muted")] * (len(sizes) - len(at)))))
+    figure = Figure(
+        "Recall by prompt size",
+        ComparisonPlots(comparison).by_prompt_size,
+        "The share of a query's facts that are found in the first tokens of the prompt; each band holds the true mean "
+        f"{level(comparison.method)} of the time. A line ends where half of the prompts of its system have ended.",
+        Table("Recall by tokens read", ("system", *(f"{size:,}" for size in sizes)), tuple(rows)),
+    )
+    return [Section(figure.title, figures=(figure,))]
 
 
 def _pairs_section(comparison: ComparisonRecord) -> Section:
@@ -397,30 +343,49 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
             shows = "–" if row.minimum_detectable_effect is None else f"{row.minimum_detectable_effect:.3f}"
             rows.append(row_of((row.system, *counts, signed(found.effect_size, 2), p_cell(found.p), shows)))
     columns = ("system", "wins", "ties", "losses", "effect size", "p (unadjusted)", "minimum detectable effect")
-    pictures = [figures.intervals(comparison)]
     if not rows:
-        return Section("Differences", figures=tuple(pictures))
+        return Section("Differences", (f"No system can be compared with {comparison.baseline}.",))
     said = (
         f"Each system against {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
         "difference that these queries detect with a power of 80%; smaller ones are often missed."
     )
-    pictures.append(figures.differences(comparison))
-    other = other_of(comparison)
+    plots, other = ComparisonPlots(comparison), other_of(comparison)
+    pictures = [
+        Figure(
+            f"{mean_title(comparison.primary)} minus that of {comparison.baseline}",
+            partial(plots.differences, comparison.primary),
+            f"Each interval holds the true difference {level(comparison.method)} of the time; none is adjusted for "
+            "their number.",
+        )
+    ]
     found = comparison.row(other).difference
     if found is not None and found.n:
-        pictures.append(figures.pair_lift(comparison, other))
+        pictures.append(
+            Figure(
+                f"{other} minus {comparison.baseline} in {title(comparison.primary)}, query by query",
+                partial(plots.lift, other),
+                f"Each bar is one query: up where {other} is better, down where {comparison.baseline} is.",
+            )
+        )
     table = Table(f"Wins and losses against {comparison.baseline}", columns, tuple(rows))
     return Section("Differences", (said,), (table,), tuple(pictures))
 
 
-def _cost_sections(comparison: ComparisonRecord) -> list[Section]:
+def _cost_section(comparison: ComparisonRecord) -> Section | None:
     """Return quality against cost, where any is known."""
     if not has_costs(comparison):
-        return []
-    found = tradeoff(comparison)
-    known = [cost for cost in found.costs if sum(cost in one.costs for one in found.systems) > 1]
-    pictures = tuple(figures.tradeoff(comparison, cost) for cost in known)
-    return [Section("Quality vs. cost", tradeoff_sentences(found), (tradeoff_table(found),), pictures)]
+        return None
+    found, plots = tradeoff(comparison), ComparisonPlots(comparison)
+    pictures = (
+        Figure(
+            f"{mean_title(comparison.primary)} against {cost_title(cost)}",
+            partial(plots.tradeoff, cost=cost),
+            "The line joins the Pareto-optimal systems.",
+        )
+        for cost in found.costs
+        if sum(cost in one.costs for one in found.systems) > 1
+    )
+    return Section("Quality vs. cost", tradeoff_sentences(found), (tradeoff_table(found),), tuple(pictures))
 
 
 def tradeoff_sentences(found: Tradeoff) -> tuple[str, ...]:
@@ -451,7 +416,7 @@ def _cost_column(cost: str) -> Column[SystemCost]:
     return Column(cost_title(cost), lambda one: cost_text(one, cost), value=lambda one: one.costs.get(cost))
 
 
-def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
+def _reranked_section(comparison: ComparisonRecord) -> Section | None:
     """Return what reranking changed within each system, where one has a reranker."""
     rows = []
     method = comparison.method
@@ -466,58 +431,60 @@ def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
         cells = test_cells(found.metric, found.difference, alpha=method.alpha)
         rows.append(row_of((name, before, after, *cells, f"{found.n:,}")))
     if not rows:
-        return []
+        return None
     columns = ("system", "before", "after", "lift", "p (unadjusted)", "win/tie/loss", "queries")
     caption, percent = "Each system before and after reranking", level(method)
     table = Table(caption, columns, tuple(rows), optional=(5, 6), confidence=percent)
     said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
-    return [Section("Before and after reranking", (said,), (table,))]
+    return Section("Before and after reranking", (said,), (table,))
 
 
-def _curve_sections(comparison: ComparisonRecord) -> list[Section]:
-    """Return the primary metric over k, or the one as deployed; nothing if it is the same at every k."""
-    found = comparison.fairness
-    metric = comparison.primary if found is None or found.in_hits is None else found.in_hits
+def _over_k_section(comparison: ComparisonRecord) -> Section | None:
+    """Return the primary metric over k, or the one as deployed; None if it is the same at every k."""
+    metric = _at_k(comparison)
     if not has_curve(metric):
-        return []
-    return [Section("Quality by depth (k)", figures=(figures.over_k_together(comparison, metric),))]
+        return None
+    measure = replace(metric, depth=None)
+    chart = partial(ComparisonPlots(comparison).over_k, measure)
+    figure = Figure(f"{mean_title(measure)} over k", chart, "Each line is a system, after its last stage.")
+    return Section("Quality by depth (k)", figures=(figure,))
 
 
-def _failure_sections(comparison: ComparisonRecord) -> list[Section]:
-    """Return where each system lost recall; nothing if there are no facts."""
+def _failures_section(comparison: ComparisonRecord) -> Section | None:
+    """Return where each system lost recall; None if there are no facts."""
     losses = {}
     for row in by_mean(comparison):
         evaluation = comparison.evaluation(row.system)
         losses[row.system] = failure_analysis(evaluation, failure_analysis_depth(evaluation, comparison.primary))
     if not any(one.facts for one in losses.values()):
-        return []
+        return None
     ends = dict.fromkeys((best_of(comparison), comparison.baseline))
     said = tuple(filter(None, (failure_analysis_sentence(losses[name], name) for name in ends)))
-    return [Section("Where recall was lost", said, (failure_table(losses),))]
+    return Section("Where recall was lost", said, (failure_table(losses),))
 
 
-def _tags_sections(comparison: ComparisonRecord) -> list[Section]:
+def _tags_section(comparison: ComparisonRecord) -> Section | None:
     """Return the baseline and the best systems on the queries of each tag, where there are tags."""
     best = [row.system for row in by_mean(comparison) if row.system != comparison.baseline][: _BY_TAG - 1]
     few = only(comparison, [comparison.baseline, *best])
     slices = comparison_by_tag(few)
     if not has_tags(slices):
-        return []
+        return None
     said = [EXPLORATORY, few_text(slices)]
     said += [f"The baseline and the {_BY_TAG - 1} best."] if len(few.names) < len(comparison.names) else []
-    return [Section("By tag", tuple(filter(None, said)), (slices_table(slices),))]
+    return Section("By tag", tuple(filter(None, said)), (slices_table(slices),))
 
 
-def _moved_sections(comparison: ComparisonRecord) -> list[Section]:
+def _moved_section(comparison: ComparisonRecord) -> Section | None:
     """Return, for the best systems other than the baseline, the queries that they answer better and worse than it."""
     others = [row for row in by_mean(comparison) if row.system != comparison.baseline]
     tables = [
         table
-        for row in others[:_SHOWN]
+        for row in others[:_COMPARED]
         if row.difference is not None and row.difference.n
         for table in _moved(comparison, row.system)
     ]
-    return [Section("Winners and losers", tables=tuple(tables))] if tables else []
+    return Section("Winners and losers", tables=tuple(tables)) if tables else None
 
 
 def _moved(comparison: ComparisonRecord, system: str) -> tuple[Table, ...]:
@@ -581,3 +548,20 @@ def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[
         cell = difference_cell(metric, found, alpha=alpha)
         cells.append(replace(cell, text=cell.text + seen, interval=""))
     return cells
+
+
+def _notes_section(comparison: ComparisonRecord) -> Section | None:
+    """Return what the evaluations say of themselves, and the comparison does not; what several say, once."""
+    by_note: dict[str, list[str]] = {}
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        repeated = {"read in part", "retried"} | ({"changed hits"} if new_evidence(evaluation) else set())
+        for note in evaluation.remarks:
+            if note.kind not in repeated:
+                by_note.setdefault(note.text, []).append(name)
+    if not by_note:
+        return None
+    every = len(comparison.names)
+    return Section(
+        "Notes of the evaluations",
+        tuple(f"{'every system' if len(names) == every else named(names)}: {note}" for note, names in by_note.items()),
+    )

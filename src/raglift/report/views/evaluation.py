@@ -14,7 +14,7 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import cannot_read
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, table_from
 from raglift.report.cells import (
     decided_cell,
     difference_cell,
@@ -24,6 +24,7 @@ from raglift.report.cells import (
     test_cells,
     verdict_cell,
 )
+from raglift.report.charts.plots import EvaluationPlots
 from raglift.report.findings import findings
 from raglift.report.format import (
     confidence_text,
@@ -31,7 +32,6 @@ from raglift.report.format import (
     level,
     marks,
     method_text,
-    number_text,
     rule_in_words,
     signed,
     stage_title,
@@ -48,11 +48,9 @@ from raglift.report.sentences import (
     one_stage_sentence,
     over_candidates_sentence,
 )
-from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
-from raglift.report.views.measured import cost_section, index_text, measured, queries_text
+from raglift.report.views.measured import cost_section, measured, queries_text
 from raglift.report.views.parts import (
-    by_depth,
     failure_table,
     few_metrics,
     few_text,
@@ -79,8 +77,6 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
 
-_ONE_DEPTH = 2
-"""The columns of a table of metrics at one depth."""
 _QUERIES_NAMED = 20
 
 
@@ -140,11 +136,7 @@ def _document(found: Findings, detail: Detail) -> Document:
         lead=lead,
         headline=first,
         about=_about(evaluation, str(rule)),
-        measured=(
-            *measured(evaluation, primary, match=rule_in_words(rule)),
-            *_index_row(evaluation),
-            *_method_row(lift),
-        ),
+        measured=(*measured(evaluation, primary, match=rule_in_words(rule)), *_method_row(lift)),
         warnings=found.warnings,
         notes=(*(_marks(evaluation, primary) if first.rows else ()), *found.notes),
         sections=tuple(_sections(found, detail)),
@@ -153,14 +145,6 @@ def _document(found: Findings, detail: Detail) -> Document:
         shares=shares if tiles else (),
         next_step=_next_step(found) if tiles else "",
     )
-
-
-def _index_row(evaluation: EvaluationRecord) -> list[tuple[str, str]]:
-    """Return what is known of the index, where that is all that is known of costs."""
-    cost = evaluation.run.cost
-    if cost is None or cost.index is None or _cost(evaluation) is not None:
-        return []
-    return [("Index", index_text(cost.index))]
 
 
 def _marks(evaluation: EvaluationRecord, primary: Metric) -> tuple[str, ...]:
@@ -242,10 +226,10 @@ def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
     if failed is not None:
         sections.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
     if measured_any:
-        sections.append(_cost(evaluation))
+        sections.append(cost_section(evaluation))
     if measured_any and detail >= Detail.DETAILS:
         sections.append(None if lift is None else _lift_section(lift))
-        sections.append(_over_k(evaluation, primary))
+        sections.append(_over_k_section(evaluation, primary))
         sections.append(_tags_section(found))
         sections.append(abstention_section(evaluation))
         sections.append(metrics_section(evaluation, lift, found.confidence))
@@ -254,27 +238,17 @@ def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
     yield from (section for section in sections if section is not None and section.detail <= detail)
 
 
-def _cost(evaluation: EvaluationRecord) -> Section | None:
-    """Return what a run cost: in the summary if time or tokens were measured."""
-    section, cost = cost_section(evaluation), evaluation.run.cost
-    if section is None or cost is None:
+def _over_k_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
+    """Return the primary metric over k; None if it has no curve."""
+    if not has_curve(primary):
         return None
-    asked = cost.latencies or cost.tokens_billed is not None
-    if not asked and not section.tables:
-        return None  # a sentence on the index, which is said with what was measured
-    return replace(section, detail=Detail.SUMMARY if asked else Detail.DETAILS)
-
-
-def _over_k(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
-    """Return a metric over k: the primary one's, or else the first that has a curve; None if there is none."""
-    table = figures.over_k_table(evaluation)
-    if has_curve(primary):
-        return Section(
-            "Quality by depth (k)",
-            figures=(figures.over_k(evaluation, primary, table),),
-            detail=Detail.DETAILS,
-        )
-    return None if table is None else Section("Quality by depth (k)", tables=(table,), detail=Detail.DETAILS)
+    measure = replace(primary, depth=None)
+    figure = Figure(
+        f"{mean_title(measure)} over k",
+        partial(EvaluationPlots(evaluation).over_k, measure),
+        "Each line is a stage; the gap between two at one k is the lift at that depth.",
+    )
+    return Section("Quality by depth (k)", figures=(figure,), detail=Detail.DETAILS)
 
 
 def _title(evaluation: EvaluationRecord) -> str:
@@ -346,7 +320,6 @@ def metrics_section(evaluation: EvaluationRecord, lift: Lift | None, confidence:
         tuple(said),
         (replace(table, sections=lines_between(metrics)),),
         detail=Detail.DETAILS,
-        overview=_by_depth(evaluation, lift, metrics),
     )
 
 
@@ -380,24 +353,6 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
     return [*columns, Column("queries", lambda metric: f"{lift.row(metric).n:,}", optional=True)]
 
 
-def _by_depth(evaluation: EvaluationRecord, lift: Lift | None, metrics: Sequence[Metric]) -> Table | None:
-    """Return a row for each measure and a column for each depth; None where that saves no rows."""
-    shown = "means" if lift is None else f"before → after, in colour where p ≤ {lift.method.alpha:g} (unadjusted)"
-    table = by_depth(metrics, partial(_mean_at, evaluation, lift), f"Every measure at every depth: {shown}")
-    return table if len(table.columns) > _ONE_DEPTH and len(table.rows) < len(metrics) else None
-
-
-def _mean_at(evaluation: EvaluationRecord, lift: Lift | None, metric: Metric) -> Cell:
-    """Return the mean of a metric, before and after; in colour where it changed significantly."""
-    after = marks(evaluation, evaluation.after, metric)
-    if lift is None:
-        return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), None, after)
-    row, decimals = lift.row(metric), decimals_of(metric)
-    before = number_text(row.before, decimals) + marks(evaluation, evaluation.before, metric)
-    tested = difference_cell(metric, row.difference, alpha=lift.method.alpha)
-    return Cell(f"{before} → {number_text(row.after, decimals)}{after}", tested.emphasis)
-
-
 def _lift_section(lift: Lift) -> Section | None:
     """Return the lift of each query, and the queries that moved most; None if there is no fair pair."""
     found = lift.row().difference
@@ -417,7 +372,12 @@ def _lift_section(lift: Lift) -> Section | None:
         for where, rows in (("up", lift.up), ("down", lift.down))
         if rows
     ]
-    return Section("Winners and losers", tuple(paragraphs), tuple(tables), (figures.lift(lift),), detail=Detail.DETAILS)
+    figure = Figure(
+        f"Lift in {name}, query by query",
+        partial(EvaluationPlots(lift.evaluation).lift, lift.primary),
+        "Each bar is one query: up where reranking helped, down where it hurt.",
+    )
+    return Section("Winners and losers", tuple(paragraphs), tuple(tables), (figure,), detail=Detail.DETAILS)
 
 
 def _moved(one: MovedQuery) -> tuple[str, str, float, float, str]:
@@ -455,7 +415,6 @@ def failure_section(found: Findings) -> Section | None:
         "Where recall was lost",
         tuple(said),
         (failure_table({"": losses}),),
-        (figures.outcomes(found.evaluation, losses),),
     )
 
 

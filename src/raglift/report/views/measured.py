@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Table
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
-    from raglift.types.rankings import Cost, IndexCost, Run, StageLatency
+    from raglift.types.rankings import Cost, Run, StageLatency
 
 
 _AROUND = ("python", "machine", "system", "processor", "cores")
@@ -66,6 +66,7 @@ def _rows(evaluations: Sequence[EvaluationRecord], primary: Metric, match: str) 
         ("Conventions", "" if profiles == "default" else profiles),
         ("Candidates", _each(f"{spec['candidates']:,} per query" for spec in specs)),
         ("Chunks", _chunks(evaluations)),
+        ("Index", _each(map(_index, evaluations)) if len(evaluations) == 1 else ""),
         ("Measured on", _days(specs)),
         ("Versions", _each(_versions(spec.get("environment", {})) for spec in specs)),
         ("Machine", _each(_machine(spec.get("environment", {})) for spec in specs)),
@@ -145,7 +146,7 @@ _FROM_CACHE = "from the cache"
 
 
 def cost_section(evaluation: EvaluationRecord) -> Section | None:
-    """Return what a run cost, as far as it is known: latency per stage, the index, what a provider billed; or None."""
+    """Return what asking cost, as far as it is known: latency per stage, what a provider billed; or None."""
     cost = evaluation.run.cost
     if cost is None:
         return None
@@ -191,15 +192,16 @@ def _lines(cost: Cost, run: Run) -> list[str]:
         for latency in cost.latencies
         if latency.failed
     ]
-    if cost.index is not None:
-        lines.append(f"Index: {index_text(cost.index)}")
     if cost.tokens_billed is not None:
         lines.append(f"Billed: {cost.tokens_billed:,} tokens")
     return lines
 
 
-def index_text(index: IndexCost) -> str:
-    """Return the size of an index, and how long it took to build, as far as that is known."""
+def _index(evaluation: EvaluationRecord) -> str:
+    """Return the size of the index, and how long it took to build, as far as that is known."""
+    index = None if evaluation.run.cost is None else evaluation.run.cost.index
+    if index is None:
+        return ""
     size = f"{index.chunks:,} chunks, {bytes_text(index.bytes)}"
     if index.seconds is not None:
         return f"{size}, built in {seconds_text(index.seconds)}"

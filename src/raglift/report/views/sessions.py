@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Document, Section, Share, Table, Tile, row_of
+from raglift.rendering.document import Cell, Document, Figure, Section, Share, Table, Tile, row_of
+from raglift.report.charts.plots import session_chart, session_title
 from raglift.report.format import number_text, percent_text
-from raglift.report.views import figures
 from raglift.report.views.parts import outcome_table
 from raglift.retrieval.passage_search import ASKED_FOR
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.stats.variances import VarianceComponents
@@ -26,15 +27,15 @@ def sessions_section(found: SessionAnalysis) -> Section | None:
     """Return how the sessions of an evaluation went; None if no query is labelled."""
     if not found.facts:
         return None
-    charts = figures.session_figures({"": found})
+    charts = session_figures({"": found})
     tables = (_measures(found), _losses(found))
-    return Section("Sessions", _said(found), tables if charts else (figures.calls_table({"": found}), *tables), charts)
+    return Section("Sessions", _said(found), tables if charts else (calls_table({"": found}), *tables), charts)
 
 
 def sessions_view(found: SessionAnalysis) -> Document:
     """Return what is shown of a session analysis."""
     lead, *others = _said(found)
-    by_calls, by_tokens = figures.calls_table({"": found}), figures.tokens_table({"": found})
+    by_calls, by_tokens = calls_table({"": found}), tokens_table({"": found})
     tables = (*([] if by_tokens is None else [by_tokens]), _measures(found), _losses(found))
     sections = (Section("How the agent searched", tuple(others), tables),)
     return Document("Sessions: recall after each call", lead, by_calls, (), sections=sections)
@@ -121,6 +122,72 @@ def _losses(found: SessionAnalysis) -> Table:
         len(found.facts),
         lambda loss: outcome_in_words(loss.outcome, context_known=found.context_known),
     )
+
+
+# Recall as agents search, as charts and as tables.
+
+
+_CALLS_SHOWN = 10
+_TOKENS_SHOWN = 6
+
+
+def session_figures(analyses: Mapping[str, SessionAnalysis], baseline: str = "") -> tuple[Figure, ...]:
+    """Return recall of sessions after each call and after so many tokens, a line for each agent; none without calls."""
+    if all(not one.recall_after or not one.facts for one in analyses.values()):
+        return ()
+    caption = "The share of a query's facts that the hits so far hold, mean over queries and their runs."
+    return tuple(
+        Figure(
+            session_title(analyses, in_tokens=in_tokens),
+            partial(session_chart, analyses, baseline, in_tokens=in_tokens),
+            caption,
+            table,
+        )
+        for in_tokens, table in ((False, calls_table(analyses)), (True, tokens_table(analyses)))
+        if table is not None
+    )
+
+
+def calls_table(analyses: Mapping[str, SessionAnalysis]) -> Table:
+    """Return recall after each call: a row for each number of calls, the last one too if there are many."""
+    longest = max((len(one.recall_after) for one in analyses.values()), default=0)
+    numbers = list(range(1, longest + 1))
+    if longest > _CALLS_SHOWN:
+        numbers = [*numbers[: _CALLS_SHOWN - 1], longest]
+    alone = analyses.get("")
+    rows = []
+    for number in numbers:
+        cells = [_share_cell(one.recall_after[min(number, len(one.recall_after)) - 1]) for one in analyses.values()]
+        sessions = [f"{alone.still_searching[number - 1]:,}"] if alone is not None else []
+        rows.append(row_of((str(number), *cells, *sessions)))
+    columns = ("recall", "sessions with so many calls") if alone is not None else tuple(analyses)
+    return Table("Recall after each call", ("after call", *columns), tuple(rows))
+
+
+def tokens_table(analyses: Mapping[str, SessionAnalysis]) -> Table | None:
+    """Return recall after a few round numbers of tokens, the same for all agents; None if nothing was found."""
+    most = max((one.recall_after_tokens[-1][0] for one in analyses.values() if one.recall_after_tokens), default=0)
+    if not most:
+        return None
+    numbers = list(dict.fromkeys([*_early(most), most]))
+    rows = tuple(
+        row_of((f"{number:,}", *(_share_cell(one.recall_within(number)) for one in analyses.values())))
+        for number in numbers
+    )
+    names = ("recall",) if "" in analyses else tuple(analyses)
+    return Table("Recall after so many tokens", ("after tokens", *names), rows)
+
+
+def _early(most: int) -> list[int]:
+    """Return round numbers below the largest, each about twice the one before: early tokens find most."""
+    found = [factor * 10**power for power in range(len(str(most))) for factor in (1, 2, 5) if factor * 10**power < most]
+    return found[-(_TOKENS_SHOWN - 1) :]
+
+
+def _share_cell(recall: float) -> Cell:
+    if math.isnan(recall):
+        return Cell(number_text(recall))
+    return Cell(number_text(recall), low=0.0, middle=recall, high=recall, value=recall)
 
 
 # The first screen of a page.

@@ -12,7 +12,6 @@ function queryDetail(data, query, state, chooseRun) {
       heading,
       element("p", { class: "about" },
         element("bdi", { class: "id" }, short(query.id, 120)),
-        copyLink(data, state, query),
         query.tags.slice(0, 40).map((tag) => element("span", { class: "tag", dir: "auto" }, short(tag, 60))),
         query.answerable ? null : element("span", { class: "tag" }, "not answerable"),
       ),
@@ -24,15 +23,6 @@ function queryDetail(data, query, state, chooseRun) {
       column(state.right, state.left, "right"),
     ),
   ];
-}
-
-function copyLink(data, state, query) {
-  const copy = button("Copy link", async () => {
-    const address = new URL(addressOf(data, state, query, { filtered: false }), location.href).href;
-    copy.textContent = (await copied(address)) ? "Link copied" : "Not copied: take it from the address bar";
-    setTimeout(() => (copy.textContent = "Copy link"), 2500);
-  }, { class: "quiet copy" });
-  return copy;
 }
 
 // The metrics at the depth of the one that decides, which comes first; the others when asked for, and then on every query.

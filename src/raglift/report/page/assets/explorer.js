@@ -108,9 +108,7 @@ function explorer(data) {
   root.append(
     controls.element,
     chips,
-    element("div", { class: "list-tools" }, count,
-      button("CSV", () => download("queries.csv", "text/csv;charset=utf-8", `\ufeff${asCsv(exported(data, state, listed))}`), { class: "quiet", "aria-label": "Download the listed queries as CSV" }),
-      button("JSON", () => download("queries.json", "application/json", JSON.stringify(exported(data, state, listed), null, 1)), { class: "quiet", "aria-label": "Download the listed queries as JSON" })),
+    count,
     element("div", { class: "panes" },
       element("nav", { class: "list-pane", "aria-label": "Queries" }, list.scroller, hint()),
       detail),
