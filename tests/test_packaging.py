@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,31 +63,6 @@ def test_every_direct_dependency_is_pinned() -> None:
     assert pins["torch"] == "2.13.0"
 
 
-@pytest.mark.full
-def test_bm25_needs_no_extra(tmp_path: Path) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    brought = needed(project["dependencies"])
-    installed = importlib.metadata.packages_distributions()
-    of_extras = sorted(module for module, by in installed.items() if not {*map(normalized, by)} & {*brought, "raglift"})
-    assert {"torch", "faiss", "langchain_core"} <= set(of_extras)
-    script = (
-        f"import sys\nsys.modules.update(dict.fromkeys({of_extras!r}))\n"  # what is None cannot be imported
-        "from raglift.cli import main\n"
-        "sys.argv = ['raglift', *sys.argv[1:]]\nmain()"
-    )
-
-    def told(*arguments: str) -> str:
-        command = [sys.executable, "-c", script, *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    evaluated = told("evaluate", "lighthouse", "--retriever", "bm25", "--output", "runs/bm25", "--all")
-    assert re.search(r"Retriever: bm25 \(en: .*; 100 chunks\)", " ".join(evaluated.split()))
-    shown = told("demo")
-    assert "shop_support: bm25\n" in shown
-
-
 @pytest.mark.slow
 def test_bm25_imports_no_model_library_where_one_is_installed(tmp_path: Path) -> None:
     script = (
@@ -100,18 +72,6 @@ def test_bm25_imports_no_model_library_where_one_is_installed(tmp_path: Path) ->
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def needed(requirements: Iterable[str]) -> set[str]:
-    """Return the names of the packages that requirements need on this machine, directly or not."""
-    waiting, found = [Requirement(text) for text in requirements], set()
-    while waiting:
-        wanted = waiting.pop()
-        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
-            name = normalized(wanted.name)
-            waiting += [] if name in found else map(Requirement, importlib.metadata.requires(name) or ())
-            found.add(name)
-    return found
 
 
 def test_the_example_of_an_environment_names_every_variable() -> None:

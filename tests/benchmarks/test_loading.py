@@ -24,14 +24,6 @@ def test_both_ways_read_every_hit(benchmark, tmp_path: Path) -> None:
     assert len({hit.chunk.id for trace in loaded.run.traces for hit in trace.stages[0].ranking}) > benchmark.HITS
 
 
-def test_both_ways_read_every_line_of_labels(benchmark, tmp_path: Path) -> None:
-    benchmark.save_labels(tmp_path / "queries.jsonl", 30)
-    found = [benchmark.measured(way, tmp_path / "queries.jsonl") for way in benchmark.WAYS]
-    assert [each["count"] for each in found] == [30, 30]
-    queries = rl.load_dataset(tmp_path / "queries.jsonl").queries
-    assert all(len(query.facts) == 3 and len(query.judged_irrelevant) == 2 for query in queries)
-
-
 def test_a_line_tells_the_ratios_to_the_peer(benchmark, tmp_path: Path, monkeypatch, capsys) -> None:
     (tmp_path / "file").write_bytes(b"x")
     figures = {"raglift": (3.0, 50.0), "json and pyarrow": (2.0, 100.0)}

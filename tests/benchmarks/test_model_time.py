@@ -16,20 +16,3 @@ def test_queries_and_late_interaction_get_their_ratios(script, capsys: pytest.Ca
     assert re.search(r"one at a time +\d+ µs a query   raglift is [\d.]+ times as fast", out)
     assert re.search(r"  raglift +0 of \d+ rankings of 10; a similarity by at most 0\.0e\+00", out)
     assert re.search(r"evaluate takes [\d.]+ × its model's time", out)
-
-
-@pytest.mark.full
-def test_an_accelerators_figures_are_those_of_the_processor_where_there_is_none(
-    script, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    benchmark = script("accelerator")
-    monkeypatch.setattr(benchmark, "MATRICES", 12)
-    monkeypatch.setattr(benchmark, "QUERIES", 5)
-    given = ["--texts", "30", "--repetitions", "1", "--device", "cpu", "--dtype", "float32", "--without-sweep"]
-    assert benchmark.main(given) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"\(cpu\), float32; by the clock", out)
-    assert len(re.findall(r"raglift is [\d.]+ times as fast", out)) == 2
-    differences = [float(found) for found in re.findall(r"differ by at most ([\d.e+-]+)", out)]
-    assert len(differences) == 2
-    assert max(differences) < 1e-4

@@ -34,18 +34,3 @@ def test_each_figure_has_a_row_with_each_size_and_the_ratios(benchmark, in_this_
             assert last >= 0
             assert to_first > 0
             assert to_middle == pytest.approx(last / middle, rel=0.5)  # the figures are rounded
-
-
-@pytest.mark.slow
-def test_a_size_is_measured_in_a_process_of_its_own(benchmark) -> None:
-    found = benchmark.in_a_process("time", 3)
-    assert set(found) == set(benchmark.TIMES)
-    assert all(seconds > 0 for seconds in found.values())
-
-
-@pytest.mark.full
-def test_memory_is_counted_beyond_what_was_there(benchmark) -> None:
-    few, many = (benchmark.in_a_process("memory", size) for size in (60, 1200))  # other threads of this one count
-    assert set(few) == set(benchmark.MEMORY)
-    assert many["kept"] > 2 * few["kept"]
-    assert many["peak"] >= many["kept"]

@@ -49,21 +49,3 @@ def test_a_difference_that_is_there_gets_a_verdict(benchmark: Any) -> None:
     differences = np.random.default_rng(0).normal(0.15, 0.3, 500)
     assert benchmark.verdicts(differences, 100, 40) > 0.9
     assert 0.03 < benchmark.detectable(differences, 300, 5) < benchmark.detectable(differences, 100, 5) < 0.15
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("at_blanks", [False, True], ids=["at equal lengths", "at blanks"])
-def test_so_it_is_in_samples_of_any_number_of_questions(benchmark: Any, at_blanks: bool) -> None:
-    large = benchmark.Corpus.of("shop_support", (1000,))
-    whole = large.values(large.rankings[1000], [RecallArea @ benchmark.BUDGET])[0]
-    for parts in benchmark.CUTS:
-        finer = benchmark.recut(large.rankings[1000], parts, at_blanks=at_blanks)
-        differences = large.values(finer, [RecallArea @ benchmark.BUDGET])[0] - whole
-        assert [benchmark.verdicts(differences, n, 500) for n in benchmark.QUERIES] == [0.0, 0.0, 0.0]
-
-
-@pytest.mark.full
-def test_the_figures_of_chunk_sizes_that_are_shown(benchmark: Any) -> None:
-    table = benchmark.table_of(benchmark.Corpus.of("shop_support"), 0.5)
-    up_to = [round(float(means[2]), 3) for means in table.values()]
-    assert up_to == [0.553, 0.581, 0.556, 0.498, 0.453, 0.556, 0.556]

@@ -22,11 +22,6 @@ def test_few_draws_seldom_recommend_a_cheaper_cell_that_is_too_far_below(benchma
         assert found.false_alarms <= 0.1
 
 
-@pytest.mark.slow
-def test_few_draws_of_alike_cells_often_recommend_a_cheaper_one(benchmark_script: Any) -> None:
-    assert benchmark_script.measured(benchmark_script.families(), 300, 40).cheaper >= 0.2
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("queries", [50, 100, 300])
 def test_500_draws_keep_every_figure(benchmark_script: Any, queries: int, tmp_path: Any) -> None:

@@ -113,13 +113,6 @@ def rows(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^(\w+@\d+) +(\d\.\d{3}(?: \[[\d., ]+\])?)  ", text, re.MULTILINE)
 
 
-def test_another_header_in_a_table_of_the_readme_is_noticed() -> None:
-    readme = READ["README.md"]
-    shown = next(output.text for block in readme.python if (output := readme.output(block)))
-    assert differ(readme, shown, shown) is None
-    assert differ(readme, shown, shown.replace("after [95%]", "later [95%]"))
-
-
 @pytest.mark.parametrize("name", READ)
 def test_all_code_of_a_page_can_be_checked(name: str) -> None:
     assert not faults(READ[name])

@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 
 import griffe
 import pytest
 
-from .pages import PAGES as WRITTEN_PAGES
 from .pages import ROOT
 from .references import DOCS, PACKAGE, PAGES, PublicName, layers, public_names
-from .test_contributing import spans
 
 NAMES = [name for names in public_names().values() for name in names]
-_DOTTED = re.compile(r"(?<![\w./:-])raglift(?:\.[A-Za-z_]\w*)+")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -64,30 +60,6 @@ def without_docstring(names: list[PublicName]) -> list[str]:
 @pytest.mark.slow
 def test_every_public_name_has_a_docstring() -> None:
     assert without_docstring(NAMES) == []
-
-
-def test_a_name_without_a_docstring_is_noticed() -> None:
-    assert without_docstring([PublicName("raglift.cli", "app", "raglift.cli.app")]) == ["raglift.cli.app"]
-
-
-def private_names_on(text: str) -> Iterator[str]:
-    """Yield the dotted names in backticks that are neither public, nor a package, nor a part of what is public."""
-    public = {name.path for name in NAMES}
-    for dotted in (found for span in spans(text) for found in _DOTTED.findall(span)):
-        parts = dotted.split(".")
-        if dotted not in public_names() and not any(".".join(parts[: end + 1]) in public for end in range(len(parts))):
-            yield dotted
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in WRITTEN_PAGES if page.name != "architecture.md"], ids=str)
-def test_pages_for_users_name_only_what_is_public(page) -> None:
-    assert list(private_names_on(page.read_text(encoding="utf-8"))) == []
-
-
-def test_a_private_name_on_a_page_is_noticed() -> None:
-    text = "`raglift.Evaluation.lift`, `raglift.sweep.engine.run_sweep(x)`, `raglift.metrics.nothing`, `raglift.gating`"
-    assert list(private_names_on(text)) == ["raglift.sweep.engine.run_sweep", "raglift.metrics.nothing"]
 
 
 @pytest.mark.slow

@@ -59,10 +59,6 @@ needs_qdrant = pytest.mark.skipif(
     not installed("qdrant_client", "langchain_qdrant", "langchain_huggingface"),
     reason="the Qdrant recipes were not run: qdrant-client or langchain-qdrant is not installed",
 )
-needs_postgres = pytest.mark.skipif(
-    "RAGLIFT_TEST_POSTGRES" not in os.environ or not installed("langchain_postgres", "psycopg"),
-    reason="the pgvector recipe was not run: RAGLIFT_TEST_POSTGRES is not set, or langchain-postgres is not installed",
-)
 
 
 @pytest.fixture(scope="module")
@@ -167,26 +163,3 @@ def test_qdrant_through_llama_index(folder: Path, exact: Evaluation) -> None:
     printed = run(folder, *commands("fill_llama(my_rag.llama_qdrant"), ranking("llama_qdrant_1000"))
     assert printed.startswith("mine: VectorIndexRetriever\n")
     assert_ranked_as(exact, folder, "llama_qdrant_1000")
-
-
-@pytest.mark.slow
-@needs_postgres
-def test_pgvector_through_langchain(folder: Path, exact: Evaluation) -> None:
-    sweep = [line.replace("stores", "postgres") for line in commands("sweep")]
-    (folder / "postgres.yaml").write_text(re.sub(r"my_rag:qdrant_\d+, ", "", SWEEP), encoding="utf-8")
-    printed = run(folder, *commands("fill_pgvector"), ranking("pgvector_1000"), *sweep)
-    assert "mine: PGVectorStore\n" in printed
-    assert_ranked_as(exact, folder, "pgvector_1000")
-
-
-@pytest.mark.slow
-@needs_postgres
-@pytest.mark.skipif(
-    not installed("llama_index.vector_stores.postgres"),
-    reason="LlamaIndex's pgvector recipe was not run: llama-index-vector-stores-postgres is not installed",
-)
-def test_pgvector_through_llama_index(folder: Path, exact: Evaluation) -> None:
-    empty = "python -c 'import my_rag; my_rag.llama_pgvector_store(1000).clear()'"
-    printed = run(folder, empty, *commands("fill_llama(my_rag.llama_pgvector"), ranking("llama_pgvector_1000"))
-    assert "mine: VectorIndexRetriever\n" in printed
-    assert_ranked_as(exact, folder, "llama_pgvector_1000")

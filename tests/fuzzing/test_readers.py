@@ -27,7 +27,7 @@ def test_damaged_input_is_read_or_refused(reader: Reader, tmp_path: Path) -> Non
         database=None,
         deadline=None,
         derandomize=True,  # the same attempts each time
-        max_examples=max(50, settings.default.max_examples),
+        max_examples=max(30, settings.default.max_examples // 2),
         phases=[Phase.explicit, Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )

@@ -107,13 +107,9 @@ def test_labels_are_ids_or_grades_of_ids(labels: Any) -> None:
     ("ranking", "found"),
     [
         ("xy", 'rankings: "a": found "xy"; expected a list of ids, best first'),
-        (b"xy", "rankings: \"a\": found b'xy'; expected a list of ids, best first"),
         ({"x": 0.5}, 'rankings: "a": found an object of type dict; expected a list of ids, best first'),
-        ({"x"}, 'rankings: "a": found an object of type set; expected a list of ids, best first'),
-        (None, 'rankings: "a": found an object of type NoneType; expected a list of ids, best first'),
         (["x", 7], 'rankings: "a"[1]: found 7; expected an id, which is a text'),
         ([("x", 0.5)], 'rankings: "a"[0]: found a list of 2; expected an id, which is a text'),
-        ([None], 'rankings: "a"[0]: found null; expected an id, which is a text'),
     ],
     ids=repr,
 )
@@ -127,9 +123,7 @@ def test_what_is_no_ranking_is_said(ranking: Any, found: str) -> None:
     ("labels", "found"),
     [
         ("xy", 'relevant: "a": found "xy"; expected a list of ids, or a mapping from id to grade'),
-        (3, 'relevant: "a": found an object of type int; expected a list of ids, or a mapping from id to grade'),
         ([3], 'relevant: "a"[0]: found 3; expected an id, which is a text'),
-        ({3: 1}, 'relevant: "a"[0]: found 3; expected an id, which is a text'),
         (
             {"x": 0.5},
             'relevant: "a"."x": found 0.5; expected a grade: an integer, 0 for what was judged irrelevant',
@@ -139,7 +133,6 @@ def test_what_is_no_ranking_is_said(ranking: Any, found: str) -> None:
             'relevant: "a"."x": found true; expected a grade: an integer, 0 for what was judged irrelevant',
         ),
         ({"x": 1001}, 'relevant: "a"."x": found the grade 1001; expected grades up to 1000'),
-        ({"x": 10**30}, f'relevant: "a"."x": found the grade {10**30}; expected grades up to 1000'),
     ],
     ids=repr,
 )

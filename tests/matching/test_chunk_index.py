@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.matching import chunk_index as inventory
-from raglift.matching.chunk_index import find_places, touching_chunks
+from raglift.matching.chunk_index import touching_chunks
 from raglift.matching.overlap import match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.types.documents import Chunk, Document
@@ -121,20 +121,6 @@ def test_unicode_folding_is_for_texts() -> None:
     assert touched(Passage('"Quite so," said the keeper'), [chunk], unicode_folding=True) == [0]
 
 
-def test_places_that_are_known_need_not_be_looked_for() -> None:
-    facts = Passage("trimmed the wick"), (Passage("dusk"), Passage("trimmed the wick")), Passage("the ship is gone")
-    queries = [query(Passage("dusk"), answerable=False), query(*facts), query(Passage("wick"), Passage("dusk"))]
-    chunks = cut(DOCUMENT, 30, 20)
-    passages = [p for each in queries if each.is_labelled for fact in each.facts for p in fact.passages]
-    places = find_places(passages, [DOCUMENT])
-    assert rows(queries, chunks, [DOCUMENT], places=places) == rows(queries, chunks, [DOCUMENT])
-
-
-def test_nothing_overlaps_nothing() -> None:
-    assert rows([], [], []) == []
-    assert rows([query(Passage("wick"))], [], [DOCUMENT]) == []
-
-
 WORDS = st.lists(st.sampled_from(["keeper", "lamp", "the", "a", "tower\n", "İstanbul"]), max_size=40).map(" ".join)
 
 
@@ -182,15 +168,3 @@ def test_whatever_containment_matches_overlaps(
             patch.setattr(inventory, "_BATCH", 2)
             patch.setattr(inventory, "_MOST_PAIRS", 3)
         assert expected <= set(rows(queries, chunks, documents, also_by_text=True))
-
-
-def test_many_chunks_are_looked_through_with_progress_and_few_in_silence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(inventory, "_BATCH", 2)
-    query = Query("q", "?", (Fact((Passage("the keeper trims the lamp at dusk"),)),))
-    chunks = [Chunk(f"on day {day} the keeper trims the lamp at dusk") for day in range(5)]
-    for count, show, shown in [(5, True, True), (5, False, False), (2, True, False)]:
-        touches = touching_chunks([query], chunks[:count], (), progress=show)
-        assert touches.chunk.tolist() == list(range(count))
-        assert ("look for labels: 5/5 chunks" in capsys.readouterr().err) == shown

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
@@ -84,23 +81,3 @@ def test_white_space_that_a_splitter_strips_is_no_loss() -> None:
 def test_text_and_offsets_cover_together() -> None:
     unknown = Chunk(TEXT[150:260])
     assert satisfied([[span(100, 200)]], [overlap(90, 120), unknown], threshold=0.7) == [(0, 2, 1)]
-
-
-@pytest.mark.parametrize("places", [False, True])
-@given(seed=st.integers(0, 10_000))
-def test_an_independent_count_agrees(places: bool, seed: int) -> None:
-    random = np.random.default_rng(seed)
-    start, end = sorted(random.choice(len(TEXT), 2, replace=False).tolist())
-    bounds = [sorted(random.choice(len(TEXT), 2, replace=False).tolist()) for _ in range(6)]
-    chunks = [overlap(*bound) for bound in bounds]
-    if not places:
-        bounds = [bound for bound in bounds if min(bound[1], end) - max(bound[0], start) >= 20]
-        chunks = [Chunk(TEXT[slice(*bound)]) for bound in bounds]
-    characters: set[int] = set()
-    expected = []
-    for rank, (first, last) in enumerate(bounds, start=1):
-        characters |= set(range(max(first, start), min(last, end)))
-        if len(characters) >= 0.5 * (end - start):
-            expected = [(0, rank, 1)]
-            break
-    assert satisfied([[span(start, end)]], chunks) == expected

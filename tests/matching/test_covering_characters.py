@@ -120,14 +120,3 @@ def test_the_covering_characters_say_what_the_covered_ones_say(data: st.DataObje
     assert said == wanted
     if match.direction == Direction.CHUNK_CONTAINS_PASSAGE:
         assert said == normalize(source[first:last], unicode_folding=rule.unicode_folding)
-
-
-@given(sources, sources, st.floats(0.01, 0.4))
-def test_of_texts_that_are_alike_they_are_characters_of_the_chunk(chunk: str, passage: str, threshold: float) -> None:
-    rule = MatchRule("fuzzy", minimum_length=0, threshold=threshold)
-    text = Text(rule)
-    match = cover_passage(Chunk(chunk), Passage(passage), rule, text)
-    assume(match is not None)
-    assert match is not None
-    start, end = covering_characters(Chunk(chunk), Passage(passage), match, rule, text)
-    assert 0 <= start < end <= len(chunk)

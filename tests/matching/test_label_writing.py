@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from raglift.matching.match import match_rankings
@@ -101,45 +101,3 @@ def test_a_label_that_is_a_text_may_be_written_in_any_way(
     doc_id = data.draw(st.sampled_from([None, "d"]))
     assume(has_words(label) and has_words(other))
     assert verdicts(Passage(other, doc_id), chunks, rule) == verdicts(Passage(label, doc_id), chunks, rule)
-
-
-@settings(deadline=None, max_examples=400)
-@given(st.data(), texts_and_cuts(), RULES, SPACES, SPACES)
-def test_a_span_may_begin_and_end_with_white_space(
-    data: st.DataObject, source: tuple[str, list[tuple[int, int]]], rule: MatchRule, before: str, after: str
-) -> None:
-    text, cuts = source
-    text = f"{before}{text}{after}"
-    start, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, len(text)))))
-    label = text[start:end]
-    if not has_words(label):  # no label
-        return
-    first, last = start + len(label) - len(label.lstrip()), end - len(label) + len(label.rstrip())
-    wide_first = len(text[:first].rstrip())
-    wide_last = len(text) - len(text[last:].lstrip())
-    chunks = [Chunk(text[a:b], doc_id="d", start=a, end=b) for a, b in cuts]
-    chunks += [Chunk(text[a:b], doc_id="d") for a, b in cuts]
-    narrow = Passage(text[first:last], "d", first, last)
-    wide = Passage(text[wide_first:wide_last], "d", wide_first, wide_last)
-    assert verdicts(wide, chunks, rule) == verdicts(narrow, chunks, rule)
-
-
-def padded(text: str) -> str:
-    return f"\n\t {text}\xa0\u2003 \r\n"
-
-
-@given(st.floats(0.01, 1), st.integers(1, 60))
-@example(0.5, 25)
-@example(1.0, 50)
-def test_padding_never_moves_the_threshold(threshold: float, length: int) -> None:
-    label = "the lamp is lit at dusk and put out at dawn, always"
-    rule = MatchRule("coverage", threshold=threshold)
-    chunk = Chunk(label[:length])
-    expected = verdicts(Passage(label), [chunk], rule)
-    assert verdicts(Passage(padded(label)), [chunk], rule) == expected
-    assert verdicts(Passage(label.replace(" ", " \n ")), [chunk], rule) == expected
-    document = padded(label)
-    at = document.index(label)
-    placed = Chunk(label[:length], doc_id="d", start=at, end=at + len(label[:length]))
-    spans = [Passage(label, "d", at, at + len(label)), Passage(document, "d", 0, len(document))]
-    assert verdicts(spans[0], [placed], rule) == verdicts(spans[1], [placed], rule)

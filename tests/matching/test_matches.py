@@ -113,12 +113,6 @@ def test_a_hit_that_comes_back_again_is_marked() -> None:
     assert after.matches.repeated.tolist() == [False, True]
 
 
-def test_nothing_to_judge() -> None:
-    (match_table,) = judged([], [])
-    assert (match_table.queries, len(match_table.hits), len(match_table.matches.query)) == (0, 0, 0)
-    assert match_rankings([Query("q", "?")], [], MatchRule()) == []
-
-
 def ranking_of(*names: str) -> Ranking:
     return Ranking.of((Chunk(f"the text of {name}", id=name), None) for name in names)
 

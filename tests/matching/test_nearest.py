@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,10 +40,3 @@ def test_many_texts_are_looked_for_at_once_and_keep_their_order() -> None:
     labels = ["nothing like it zzz", DOCUMENTS[2].text[100:200] + " qq", "", DOCUMENTS[1].text[300:420] + " qq"]
     found = [nearest and nearest.doc_id for nearest in nearest_passages(labels, DOCUMENTS)]
     assert found == [None, "2", None, "1"]
-
-
-@pytest.mark.slow
-def test_a_very_long_text_is_compared_by_its_beginning() -> None:
-    (nearest,) = nearest_passages(["x " + DOCUMENTS[3].text * 3], DOCUMENTS)
-    assert nearest is not None
-    assert nearest.doc_id == "3"

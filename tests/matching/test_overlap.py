@@ -4,7 +4,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from raglift.matching import overlap
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 
 LETTERS = st.text("ab", max_size=90)
@@ -22,14 +21,6 @@ def longest_by_trying(left: str, right: str) -> int:
 @example("ab" * 30, "ab" * 12, "aab")
 def test_the_longest_common_edge_is_found(before: str, shared: str, after: str) -> None:
     assert longest_overlap(before + shared, shared + after) == longest_by_trying(before + shared, shared + after)
-
-
-@given(LETTERS, LETTERS, LETTERS)
-@example("", "a" * 90, "")
-def test_the_prefix_function_agrees(before: str, shared: str, after: str) -> None:
-    left, right = before + shared, shared + after
-    expected = next(n for n in range(min(len(left), len(right)), -1, -1) if left.endswith(right[:n]))
-    assert overlap._by_prefix_function(left[-len(right) :] if right else "", right) == expected
 
 
 def test_an_edge_of_fewer_than_twenty_characters_may_be_chance() -> None:

@@ -147,15 +147,6 @@ def test_a_distinct_chunk_is_counted_once() -> None:
     assert (provenance.false_offsets, provenance.unknown_document) == (1, 1)
 
 
-def test_the_rest_of_the_chunk_and_the_hit_is_as_it_was() -> None:
-    chunk = Chunk("x", id="c1", doc_id="a1b2", start=1, end=2, metadata={"page": 3}, origin=object())
-    ranking = Provenance(dataset("wp")).check(Ranking.of([(chunk, 0.5)]))
-    hit = ranking[0]
-    assert (hit.rank, hit.score, hit.chunk.id, hit.chunk.text) == (1, 0.5, "c1", "x")
-    assert hit.chunk.metadata == {"page": 3}
-    assert hit.chunk.origin is chunk.origin
-
-
 def test_what_a_reranker_noted_on_a_chunk_stays_with_its_query() -> None:
     provenance = Provenance(dataset("wp"))
     noted = [
@@ -172,12 +163,6 @@ def test_without_documents_nothing_is_changed() -> None:
     ranking = Ranking.of([(Chunk("x", doc_id="books/wp.txt", start=1, end=2), 1.0)])
     assert provenance.check(ranking) is ranking
     assert (provenance.unknown_document, provenance.false_offsets) == (0, 0)
-
-
-def test_a_ranking_that_is_right_already_is_not_copied() -> None:
-    right = Chunk("It was in July", doc_id="wp", start=0, end=14)
-    ranking = Ranking.of([(right, 0.5), (right, None)])
-    assert Provenance(dataset("wp")).check(ranking) is ranking
 
 
 def test_one_wrong_hit_changes_no_other() -> None:

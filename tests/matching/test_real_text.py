@@ -14,19 +14,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from raglift.matching.match import match_rankings
-from raglift.matching.overlap import cover_passage
-from raglift.matching.rule import MatchRule, Text
+from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
 from raglift.results.evaluation import Evaluation
-from raglift.retrieval.chunkers import Chunker, RecursiveChunker, TokenChunker
+from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.running.evaluation import evaluate
 from raglift.text.normalization import normalize, normalize_with_offsets
 from raglift.text.tokens import load_encoding
@@ -38,7 +35,6 @@ from raglift.types.rankings import Ranking
 pytestmark = pytest.mark.slow
 
 BUNDLED = Path(__file__).parents[2] / "corpora" / "lighthouse" / "documents"
-THRESHOLDS = (0.25, 0.5, 0.75, 1.0)
 
 
 class Source:
@@ -70,33 +66,13 @@ class Source:
         return [self.passage(int(which * len(self.stretches)), first, part) for which, first, part in shares]
 
 
-@pytest.fixture(scope="module", params=["lighthouse", "war and peace"])
-def source(request: pytest.FixtureRequest) -> Source:
-    if request.param == "lighthouse":
-        return Source([Document(path.name, path.read_text(encoding="utf-8")) for path in sorted(BUNDLED.glob("*.md"))])
-    text = request.getfixturevalue("book_path").read_text(encoding="utf-8-sig")  # or skipped, with a reason
-    return Source([Document("2600-0.txt", text[100_000:300_000])])
+@pytest.fixture(scope="module")
+def source() -> Source:
+    return Source([Document(path.name, path.read_text(encoding="utf-8")) for path in sorted(BUNDLED.glob("*.md"))])
 
 
 def unplaced(chunk: Chunk) -> Chunk:
     return replace(chunk, doc_id=None, start=None, end=None)
-
-
-def assert_same_pieces(passage: Passage, chunks: Sequence[Chunk]) -> None:
-    """What each chunk covers is the same by text, but for fewer than 20 characters at an end of the passage."""
-    rule = MatchRule("coverage")
-    text, wanted = Text(rule), passage.text or ""
-    covered = np.zeros((2, len(wanted)), dtype=bool)
-    for chunk in chunks:
-        overlaps = [cover_passage(each, passage, rule, text) for each in (chunk, unplaced(chunk))]
-        parts = ["" if overlap is None else normalize(wanted[overlap.start : overlap.end]) for overlap in overlaps]
-        told = len(parts[0]) >= 20 or parts[0] == normalize(wanted)
-        assert parts[1] == (parts[0] if told else "")
-        for row, overlap in zip(covered, overlaps, strict=True):
-            if overlap is not None:
-                row[overlap.start : overlap.end] = True
-    missed = [at for at in np.flatnonzero(covered[0] & ~covered[1]).tolist() if not wanted[at].isspace()]
-    assert all(len(normalize(wanted[:at])) < 20 or len(normalize(wanted[at + 1 :])) < 20 for at in missed)
 
 
 def is_satisfied(passage: Passage, chunks: Iterable[Chunk], threshold: float) -> bool:
@@ -123,59 +99,6 @@ def assert_same_verdict(passage: Passage, chunks: Sequence[Chunk], threshold: fl
 def long_enough(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Leave out the chunks that are too short to be told by their text, as headings."""
     return [chunk for chunk in chunks if len(normalize(chunk.text)) >= 20]
-
-
-def around(document: Document, passage: Passage, sizes: Sequence[int], overlap: int) -> list[Chunk]:
-    """Cut the text around a passage into chunks of given sizes, each of which repeats the end of the one before."""
-    at, chunks = max(0, (passage.start or 0) - 900), []
-    for size in sizes:
-        end = min(at + size, len(document.text))
-        if at < end:
-            chunks.append(Chunk(document.text[at:end], doc_id=document.id, start=at, end=end))
-        at = max(at + 1, end - min(overlap, size // 2))
-    return chunks
-
-
-shares = st.floats(0, 1)
-places = st.tuples(st.integers(0, 10_000), shares, shares)
-
-
-@settings(deadline=None, max_examples=100)
-@given(place=places, sizes=st.lists(st.integers(30, 700), min_size=3, max_size=20), overlap=st.integers(0, 120))
-def test_random_chunks_cover_the_same_by_text_as_by_offsets(
-    source: Source, place: tuple[int, float, float], sizes: list[int], overlap: int
-) -> None:
-    passage = source.passage(*place)
-    document = next(document for document in source.documents if document.id == passage.doc_id)
-    chunks = long_enough(around(document, passage, sizes, overlap))
-    assert_same_pieces(passage, chunks)
-    for threshold in THRESHOLDS:
-        for retrieved in (chunks, chunks[::2], chunks[::-3]):
-            assert_same_verdict(passage, retrieved, threshold)
-
-
-CHUNKERS = (
-    TokenChunker(60, 30),
-    TokenChunker(200, 50),
-    RecursiveChunker(60, 30, unit="tokens"),
-    RecursiveChunker(400, 100),
-)
-
-
-@pytest.mark.parametrize("chunker", CHUNKERS, ids=str)
-def test_the_chunks_of_a_splitter_cover_the_same_by_text_as_by_offsets(source: Source, chunker: Chunker) -> None:
-    chunks = long_enough(chunker.split(source.documents))
-    compared = 0
-    for passage in source.sample(40):
-        touching = [each for each in chunks if each.doc_id == passage.doc_id and meet(each, passage)]
-        assert_same_pieces(passage, [*touching, *chunks[:: max(1, len(chunks) // 50)]])
-        for retrieved in (touching, touching[: len(touching) // 2 + 1], touching[::2]):
-            compared += sum(assert_same_verdict(passage, retrieved, threshold) for threshold in THRESHOLDS)
-    assert compared > 100
-
-
-def meet(chunk: Chunk, passage: Passage) -> bool:
-    return max(chunk.start or 0, passage.start or 0) < min(chunk.end or 0, passage.end or 0)
 
 
 class WordCounts(Embeddings):

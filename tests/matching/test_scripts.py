@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.matching.matches import Direction
-from raglift.matching.overlap import SHORTEST_OVERLAP, cover_passage, longest_overlap
+from raglift.matching.overlap import SHORTEST_OVERLAP, cover_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.text.normalization import normalize, normalize_with_offsets
 from raglift.text.words import beginning_of, is_as_long_as, length_in_letters
@@ -94,18 +94,6 @@ def test_invisible_characters_are_no_difference_when_folded_and_lead_back(source
         match = cover_passage(Chunk(source[start:end]), Passage(written), rule, Text(rule))
         assert match is not None
         assert match.relevant
-
-
-@pytest.mark.full
-@in_each_script
-@given(data=st.data())
-def test_the_longest_overlap_is_as_long_as_twenty_letters_or_none(source: str, data: st.DataObject) -> None:
-    text = normalize(source)
-    start, end = data.draw(parts(text))
-    length = longest_overlap(text[:end], text[start:])
-    ends = [size for size in range(1, end + 1) if text[start:].startswith(text[end - size : end])]
-    enough = [size for size in ends if length_in_letters(text[end - size : end]) >= 20]
-    assert length == max(enough, default=0)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,16 +59,3 @@ def test_chunk_id_labels_have_no_characters() -> None:
     queries = [query(by_id), query((by_id, passage(0, 10))), Query("unlabelled", "?")]
     assert totals(queries, {0: [(0, 0)], 1: [(0, 0)]}) == [[0, 0, 0], [0, 10, 0]]
     assert best_covered(fact_table(queries), passage_table(queries), {}) == [None, 2]
-
-
-@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 40)), min_size=1, max_size=4), st.data())
-def test_never_more_is_covered_than_there_is(places: list[tuple[int, int]], data: st.DataObject) -> None:
-    passages = [passage(start, start + length) for start, length in places]
-    ends = [st.tuples(st.integers(0, length), st.integers(0, length)) for _, length in places]
-    cuts = {row: [(min(cut), max(cut)) for cut in data.draw(st.lists(each))] for row, each in enumerate(ends)}
-    covered, wanted = np.array(totals([query(*passages)], cuts))
-    inside = {
-        start + at for row, (start, _) in enumerate(places) for first, last in cuts[row] for at in range(first, last)
-    }
-    assert covered[0] == len(inside)
-    assert wanted[0] == len({at for start, length in places for at in range(start, start + length)})

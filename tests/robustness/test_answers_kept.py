@@ -165,9 +165,7 @@ THREADS = ("--concurrency", "4")
     ("how", "system", "options", "in_flight"),
     [
         pytest.param(signal.SIGKILL, "search", (), 1, id="killed"),
-        pytest.param(signal.SIGINT, "search", THREADS, 4, id="Ctrl-C, threads", marks=pytest.mark.full),
         pytest.param(signal.SIGKILL, "asearch", THREADS, 4, id="killed, async", marks=pytest.mark.full),
-        pytest.param(signal.SIGINT, "search", (), 1, id="Ctrl-C", marks=pytest.mark.full),
     ],
 )
 def test_an_evaluation_that_is_stopped_asks_nothing_twice(
@@ -176,7 +174,7 @@ def test_an_evaluation_that_is_stopped_asks_nothing_twice(
     whole, cut = make("whole"), make("cut")
     line = (*EVALUATE, "--system", f"system:{system}", *options)
     assert whole.run(*line)[0] == 0
-    for questions in (15, 29):
+    for questions in (15,):
         code, _ = cut.stopped(how, questions, *line, "--resume")
         assert code != 0
     code, out, err = cut.run(*line, "--resume")
@@ -199,24 +197,6 @@ def test_ctrl_c_of_an_evaluation_says_where_the_answers_are(make: Callable[[str]
     assert len(command.asked) == 10
     code, _, err = command.run(*line, "--overwrite")
     assert (code, len(command.asked)) == (0, 10 + QUERIES)
-
-
-@pytest.mark.full
-def test_a_sweep_that_is_killed_asks_nothing_twice(make: Callable[[str], Command]) -> None:
-    whole, cut = make("whole"), make("cut")
-    assert whole.run("sweep", "mine.yaml")[0] == 0
-    for questions in (12, 29):
-        cut.stopped(signal.SIGKILL, questions, "sweep", "mine.yaml", "--resume")
-    code, _, err = cut.run("sweep", "mine.yaml", "--resume")
-    assert code == 0, err
-    assert sum(times - 1 for times in asked_twice(cut.asked).values()) <= 2
-    assert len(set(cut.asked)) == QUERIES
-    cells = sorted(path.name for path in (whole.folder / "runs/mine/cells").iterdir())
-    for cell in cells:
-        place = Path("runs/mine/cells", cell)
-        assert content(cut.folder / place) == content(whole.folder / place)
-    kept = [sorted(path.name for path in (each.folder / "runs/mine/answers").iterdir()) for each in (cut, whole)]
-    assert kept[0] == kept[1]  # of the query that failed
 
 
 def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tmp_path: Path) -> None:

@@ -29,8 +29,7 @@ from llama_index.core.postprocessor import (
     MetadataReplacementPostProcessor,
     PrevNextNodePostprocessor,
 )
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from raglift.adapters.llama_index_nodes import chunk_of
@@ -72,15 +71,6 @@ class Compressor(BaseDocumentCompressor):
 
     def compress_documents(self, documents, query, callbacks=None):
         return self.change(list(documents))
-
-
-class Postprocessor(BaseNodePostprocessor):
-    """A LlamaIndex postprocessor that returns what a function makes of the nodes."""
-
-    change: Callable[[list[NodeWithScore]], list[NodeWithScore]]
-
-    def _postprocess_nodes(self, nodes, query_bundle=None):
-        return self.change(nodes)
 
 
 class Reranker:
@@ -190,19 +180,3 @@ def test_the_figures_after_reranking_are_of_the_system_as_deployed(measured):
     assert "§" in str(measured)
     row = measured.reranker_lift().row("ndcg@3")
     assert (row.before, row.after, row.difference, row.beyond_candidates) == (0.0, 1.0, None, 3)
-
-
-def test_only_what_a_repeated_hit_raises_has_no_lift():
-    twice = Compressor(change=lambda documents: [documents[1], documents[1], *documents])
-    measured = rl.evaluate(retriever("fog", "lamp"), DATA, reranker=twice, ks=(1, 3))
-    assert measured.mean_lift("recall@1") == 1.0
-    assert measured.mean_lift("precision@1") == 1.0
-    assert measured.mean_lift("precision@3") is None
-
-
-def test_a_window_of_a_candidate_that_answers_already_has_its_lift():
-    windows = [MetadataReplacementPostProcessor("window"), Compressor(change=lambda documents: documents[::-1])]
-    measured = rl.evaluate(retriever("fog", "lamp"), DATA, reranker=windows, ks=(1, 2), metrics=["hit_rate"])
-    assert [stage.changed_hits is None for stage in measured.run.stages] == [True, False, True]
-    assert measured.mean_lift("hit_rate@1") == 1.0  # the second text comes first, and it holds the answer itself
-    assert measured.mean_lift("hit_rate@2") == 0.0

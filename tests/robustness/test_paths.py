@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.apps.pytest_integration.expectation import safe_name
 from raglift.datasets.corpora.catalogue import read_corpus
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
@@ -53,14 +52,6 @@ SAFE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 def test_a_cell_of_any_name_is_kept_under_a_plain_one(name: str) -> None:
     assert SAFE.fullmatch(Cell(system=name, reranker=name).key)
     assert len(Cell(system=name).key) < 100
-
-
-@given(NAMES)
-def test_a_test_of_any_name_has_a_baseline_in_its_folder(name: str) -> None:
-    folder = Path("/project/baselines").joinpath(safe_name(name))
-    assert folder.parent == Path("/project/baselines")
-    assert safe_name(name).strip(".")
-    assert "\x00" not in safe_name(name)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -19,10 +19,8 @@ from raglift.errors import (
     Fault,
     MetricFailed,
     MissingDependency,
-    MissingKey,
     RagliftError,
     ServiceFailed,
-    SweepError,
 )
 from raglift.types import Chunk, Dataset, Document, Fact, Hit, Passage, Query
 
@@ -32,9 +30,7 @@ FAULTS = [Fault("queries.jsonl:3: grade", "2.5", "an integer"), Fault("queries.j
 ERRORS: list[RagliftError] = [
     RagliftError("what went wrong"),
     DatasetError("queries.jsonl", FAULTS, read_as="csv"),
-    SweepError("sweep.yaml", FAULTS),
     MissingDependency("tiktoken", "local", "counting tokens"),
-    MissingKey("OPENAI_API_KEY", "grading"),
     MetricFailed("recall@5", " raised"),
     ServiceFailed("busy", status_code=429, headers={"retry-after": "1"}),
 ]
@@ -60,18 +56,11 @@ FACT = Fact((SPAN,))
     [
         (Passage, "Passage: found neither a text nor a chunk_id; expected one of the two"),
         (lambda: Passage("a", grade=2.9), "grade: found 2.9; expected an integer from 1 to 1000"),
-        (lambda: Passage("a", grade=1001), "grade: found 1001; expected an integer from 1 to 1000"),
-        (lambda: Passage(3), "text: found 3; expected a text"),
         (lambda: Passage("\u200b"), r"text: found a text without a visible character '\\u200b'; expected a text with"),
         (lambda: Passage("lamp", "lamp.md", 8, 4), "the span from 8 to 4; expected 0 ≤ start < end"),
-        (lambda: Passage("lamp", "lamp.md", 4, 9), "the span from 4 to 9; expected an end 4 after the start"),
-        (lambda: Passage("lamp", None, 4, 8), "from 4 to 8 without a doc_id; expected doc_id"),
         (lambda: Fact(()), "Fact: passages: found none; expected at least one passage"),
-        (lambda: Fact(SPAN), "passages: found a Passage; expected a tuple of objects of the class Passage"),
         (lambda: Fact((Passage("a", grade=0),)), r"passages\[0\].grade: found 0; expected 1 or more: what was judged"),
         (lambda: Query("", "When?"), 'Query "": id: found ""; expected a text'),
-        (lambda: Query("q", None), "text: found null; expected a text"),
-        (lambda: Query("q", "When?", FACT), "facts: found a Fact; expected a tuple of objects of the class Fact"),
         (lambda: Query("q", "When?", tags="hard"), 'tags: found "hard"; expected a tuple'),
         (
             lambda: Query("q", "When?", judged_irrelevant=(Passage("a", grade=3),)),
@@ -103,14 +92,12 @@ def test_a_label_that_is_none_is_refused_when_it_is_made(make: Callable[[], obje
     [
         (lambda: Chunk(None), "Chunk.text: found null; expected a text"),
         (lambda: Chunk("lamp", start="3"), 'Chunk.start: found "3"; expected an integer, or None'),
-        (lambda: Chunk("lamp", metadata="page 3"), 'Chunk.metadata: found "page 3"; expected a mapping'),
         (lambda: Hit("lamp", 1), 'Hit.chunk: found "lamp"; expected a Chunk'),
         (lambda: Hit(Chunk("lamp"), 0), "Hit.rank: found 0; expected an integer: 1 is the first"),
         (
             lambda: Hit(Chunk("lamp"), 1, "0.5"),
             'Hit.score: found "0.5"; expected a number that fits into a float, or None',
         ),
-        (lambda: Hit(Chunk("lamp"), 1, 10**400), "Hit.score: found 1000.*; expected a number that fits into a float"),
     ],
 )
 def test_a_result_that_is_none_is_refused_when_it_is_made(make: Callable[[], object], message: str) -> None:

@@ -159,12 +159,6 @@ def test_a_secret_is_hidden_in_the_forms_of_addresses_json_and_html(form: Callab
     assert Secrets([SECRET]).beginning(f"you sent ({form(SECRET)})".encode()) == "you sent (***)"
 
 
-@pytest.mark.parametrize("before", [*range(95, 125, 5), *range(19_950, 20_000, 7)])
-def test_a_secret_that_raglift_cuts_off_shows_no_part_of_itself(before: int) -> None:
-    token = "tok-" + "0123456789abcdef" * 4
-    assert "tok-" not in Secrets([token]).beginning(("x" * before + token + " " + "z" * 30_000).encode())
-
-
 @pytest.mark.parametrize(
     ("value", "part"),
     [

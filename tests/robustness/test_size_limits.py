@@ -11,7 +11,7 @@ import pytest
 
 import raglift as rl
 from raglift.datasets.documents import read_documents
-from raglift.errors import ConfigurationError, DatasetError, RagliftError
+from raglift.errors import DatasetError, RagliftError
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.rankings.read import read_run
 from raglift.utilities.limits import VARIABLE
@@ -81,11 +81,3 @@ def test_nesting_and_digits_without_end_are_one_clear_error(
         read(path)
     assert len(str(caught.value)) < 3000
     assert sys.getrecursionlimit() >= 1000
-
-
-@pytest.mark.parametrize("given", ["many", "0"])
-def test_a_limit_that_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    monkeypatch.setenv(VARIABLE, given)
-    (tmp_path / "lamp.md").write_text("The lamp is lit at dusk.")
-    with pytest.raises(ConfigurationError, match=f"{VARIABLE}: found"):
-        read_documents(tmp_path / "lamp.md")

@@ -78,25 +78,4 @@ def test_repeated_labels_are_one_fact(form: Callable[[Path], Path], tmp_path: Pa
 # LlamaIndex: who wrote a question, and who is not a person.
 
 
-def examples(folder: Path, **fields: Any) -> Path:
-    path = folder / "rag.json"
-    path.write_text(json.dumps({"examples": [{"query": "When?", "reference_contexts": [LAMP], **fields}]}))
-    return path
-
-
-def test_a_question_that_a_model_wrote_names_the_model(tmp_path: Path) -> None:
-    path = examples(tmp_path, query_by={"model_name": "gpt-4o-mini", "type": "ai"})
-    dataset = load_dataset(path)
-    assert dataset.queries[0].annotator is not None
-    assert dataset.queries[0].annotator.model == "gpt-4o-mini"
-    assert "gpt-4o-mini" in str(dataset.label_sources)
-
-
 # A label that nobody can see is none.
-
-
-@pytest.mark.parametrize("blank", ["\u200b", "\u3164", "\u0301"], ids=ascii)
-def test_a_label_without_a_visible_character_is_refused(blank: str, tmp_path: Path) -> None:
-    path = tmp_path / "queries.jsonl"
-    path.write_text(json.dumps({"id": "1", "query": "When?", "relevant": [blank]}) + "\n")
-    assert "queries.jsonl:1: relevant[0]: found a text without a visible character" in faults_of(path)

@@ -6,10 +6,8 @@ import pytest
 
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import DatasetError
-from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.spec import dataset_hash
 from raglift.types.dataset import Dataset
-from raglift.types.documents import Chunk
 from raglift.types.filters import Filter, by_filter
 from raglift.types.labels import Query
 
@@ -77,13 +75,6 @@ def test_a_filter_is_read_from_labels_and_written_back(tmp_path) -> None:
     assert tuple(read_queries(again)) == (query,)
 
 
-def test_a_wrong_filter_in_labels_is_told_with_its_line(tmp_path) -> None:
-    path = tmp_path / "queries.jsonl"
-    path.write_text('{"id": "a", "query": "What is new?", "filter": {"year": {"since": 2024}}}\n')
-    with pytest.raises(DatasetError, match=r"queries.jsonl:1: filter.year: found the bound"):
-        read_queries(path)
-
-
 def test_another_filter_is_another_dataset() -> None:
     plain, first, second = (
         dataset_hash(Dataset((Query("a", "What is new?", filter=given),)))  # type: ignore[arg-type]
@@ -99,9 +90,3 @@ def test_true_and_1_are_other_filters() -> None:
     assert one == Filter.of({"new": 1.0})
     assert hash(one) == hash(Filter.of({"new": 1.0}))
     assert by_filter([true, one, None, true], 4) == {true: [0, 3], one: [1], None: [2]}
-
-
-def test_queries_of_true_and_of_1_find_what_they_ask_for() -> None:
-    chunks = [Chunk("a lamp", id=str(value), metadata={"new": value}) for value in (True, 1)]
-    found = BM25Retriever(chunks).retrieve(["lamp", "lamp"], 2, [Filter.of({"new": value}) for value in (True, 1)])
-    assert [[chunk.id for chunk in ranking.chunks] for ranking in found] == [["True"], ["1"]]

@@ -6,7 +6,7 @@ import pytest
 
 import raglift as rl
 from raglift.errors import DatasetError
-from raglift.types import Dataset, Document, Fact, Passage, Query
+from raglift.types import Dataset, Fact, Passage, Query
 
 LIT = Fact((Passage("The lamp is lit at dusk."),))
 QUERIES = (Query("q1", "When is the lamp lit?", (LIT,), judged="pool"), Query("q2", "Who lights it?"))
@@ -27,16 +27,6 @@ def test_a_file_of_queries_and_a_saved_run_keep_it(tmp_path) -> None:
     assert loaded.queries == QUERIES
     rl.evaluate(lambda _: ["The lamp is lit at dusk."], loaded).save(tmp_path / "run")
     assert rl.load_evaluation(tmp_path / "run").dataset.judged == "pool"
-
-
-def test_beir_which_cannot_hold_it_refuses_it_unless_it_is_dropped(tmp_path) -> None:
-    log = Document("log", "The lamp is lit at dusk.")
-    whole = Passage(log.text, "log", 0, len(log.text))
-    pooled = Dataset((Query("q1", "When?", (Fact((whole,)),), judged="pool"),), (log,))
-    with pytest.raises(DatasetError, match="judged"):
-        rl.write_dataset(pooled, tmp_path / "beir", format="beir")
-    rl.write_dataset(pooled, tmp_path / "beir", format="beir", drop=["annotators"])
-    assert rl.load_dataset(tmp_path / "beir").judged is None
 
 
 def test_something_else_is_refused(tmp_path) -> None:

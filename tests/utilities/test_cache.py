@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -37,11 +36,6 @@ def test_no_two_tuples_of_parts_share_a_key(one, other):
     assert len(content_key(*one)) == 16
 
 
-def test_keys_do_not_change_between_versions():
-    """A changed key would make every cache of every user useless."""
-    assert content_key("vector", "minilm", "text").hex() == "21ffebb680c1457bfc616f8e32d9f86b"
-
-
 def test_what_is_put_is_got(path):
     cache = Cache(path)
     entries = {content_key(str(number)): bytes([number % 256]) * number for number in range(1200)}
@@ -52,13 +46,6 @@ def test_what_is_put_is_got(path):
     cache.put_many({})
     cache.close()
     assert Cache(path).get_many(entries) == entries
-
-
-def test_an_entry_stays_as_it_was_first_put():
-    cache = Cache(None)
-    cache.put_many({b"k": b"first"})
-    cache.put_many({b"k": b"second", b"l": b""})
-    assert cache.get_many([b"k", b"l"]) == {b"k": b"first", b"l": b""}
 
 
 def test_a_failed_batch_leaves_nothing_and_the_cache_continues(path):
@@ -147,18 +134,6 @@ def test_a_file_that_is_no_cache_is_told_with_what_to_do(path):
     assert Cache(path).get_many([b"k"]) == {}
 
 
-def test_another_sqlite_file_is_told(path):
-    path.parent.mkdir()
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE outputs (name TEXT)")
-    connection.close()
-    cache = Cache(path)
-    with pytest.raises(CacheError, match="cannot read the cache"):
-        cache.get_many([b"k"])
-    with pytest.raises(CacheError, match="cannot write to the cache"):
-        cache.put_many({b"k": b"v"})
-
-
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path
@@ -166,16 +141,6 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
     assert cache_folder() == Path.home() / "kept"
     monkeypatch.delenv("RAGLIFT_CACHE")
     assert cache_folder().name == "raglift"
-
-
-@pytest.mark.usefixtures("_fresh")
-def test_the_default_cache_is_opened_once(monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "a"))
-    first = default_cache()
-    assert default_cache() is first
-    assert first.path == tmp_path / "a" / "cache.sqlite"
-    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "b"))
-    assert default_cache() is not first
 
 
 @pytest.mark.usefixtures("_fresh")
@@ -208,17 +173,6 @@ def test_a_bypassed_cache_finds_nothing_and_keeps_nothing(path):
     assert cache.get_many([b"k", b"new"]) == {b"k": b"v"}
 
 
-def test_other_threads_are_served_while_one_passes_by():
-    cache = Cache(None)
-    cache.put_many({b"k": b"v"})
-    found = []
-    with bypassed():
-        thread = threading.Thread(target=lambda: found.append(cache.get_many([b"k"])))
-        thread.start()
-        thread.join()
-    assert found == [{b"k": b"v"}]
-
-
 def test_lookups_are_counted_in_every_cache_and_every_block_around_them():
     one, other = Cache(None), Cache(None)
     one.put_many({b"a": b"1", b"b": b"2"})
@@ -240,14 +194,3 @@ def test_what_is_removed_is_not_found_and_can_be_stored_anew(tmp_path):
     assert cache.get_many([b"a", b"b"]) == {b"b": b"2"}
     cache.put_many({b"a": b"3"})
     assert cache.get_many([b"a"]) == {b"a": b"3"}
-
-
-@pytest.mark.parametrize(("byte", "said"), [(b"\x17", "malformed database schema"), (b"\xca", "can't decode byte")])
-def test_a_damaged_schema_is_told_in_words_that_can_be_printed(path, byte, said):
-    cache = Cache(path)
-    cache.put_many({b"key": b"value"})
-    cache.close()
-    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE outputs", b"CREATE " + byte + b"ABLE outputs", 1))
-    with pytest.raises(CacheError, match=said) as caught:
-        Cache(path)
-    assert "\x17" not in str(caught.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from raglift.utilities import replacing
-from raglift.utilities.replacing import move_folder, replacing_file, staging_folder
+from raglift.utilities.replacing import move_folder, staging_folder
 
 
 def entries(folder: Path) -> list[str]:
@@ -87,21 +86,6 @@ def test_what_a_living_process_writes_and_what_is_not_raglifts_stays(tmp_path: P
         assert (theirs / "text").read_text(encoding="utf-8") == "mine"
         assert len(entries(tmp_path)) == 3
     assert entries(tmp_path) == [".run.settings"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="nothing is cleared up there")
-def test_an_empty_folder_of_a_process_killed_at_its_first_step_is_removed(tmp_path: Path) -> None:
-    (tmp_path / ".labels.jsonl.abc_1xyz").mkdir()
-    with replacing_file(tmp_path / "labels.jsonl") as file:
-        file.write("{}\n")
-    assert entries(tmp_path) == ["labels.jsonl"]
-
-
-def test_long_names_that_begin_alike_are_distinguished(tmp_path: Path) -> None:
-    one, other = (tmp_path / ("n" * 200 + end) for end in "ab")
-    with staging_folder(one) as temporary, staging_folder(other) as beside_other:
-        assert temporary.name.rpartition(".")[0] != beside_other.name.rpartition(".")[0]
-        assert max(len(os.fsencode(each.name)) for each in (temporary, beside_other)) < 60
 
 
 def test_where_there_are_no_locks_files_are_written_all_the_same(

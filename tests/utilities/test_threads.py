@@ -29,11 +29,6 @@ def call(seconds):
     time.sleep(seconds)
     print("the call came back")
 """
-LONG_MOMENT = "raglift.utilities.threads._MOMENT = 30\n"  # however busy the machine
-
-
-def test_a_call_has_a_moment_to_come_back() -> None:
-    assert ended(CALL + LONG_MOMENT + "start_thread(lambda: call(0.1), 'call')\n") == (0, "the call came back\n", "")
 
 
 def test_a_call_that_hangs_keeps_no_process_from_ending() -> None:
@@ -47,29 +42,7 @@ def test_a_process_that_is_ended_during_a_call_has_printed_everything_and_its_ex
         assert ended(CALL + tail + f"end_process({code})\nprint('never')\n") == (expected, "out", "err\n")
 
 
-PRESS = """
-def press():
-    time.sleep(0.1)
-    os.kill(os.getpid(), signal.SIGINT)
-
-atexit.register(lambda: start_thread(press, "press"))
-start_thread(lambda: call(1000), "call")
-"""
-
-
-def test_ctrl_c_during_the_moment_prints_nothing_and_keeps_the_exit_code() -> None:
-    assert ended(CALL + PRESS + "sys.exit(7)\n") == (7, "", "")
-    assert ended(CALL + "atexit.register(lambda: end_process(130))\n" + PRESS) == (130, "", "")
-
-
 # The pool of threads.
-
-
-def test_without_a_number_of_workers_every_call_has_a_thread() -> None:
-    barrier = threading.Barrier(20, timeout=10)
-    with WorkerPool(None, "test") as pool:
-        for future in [pool.submit(barrier.wait) for _ in range(20)]:
-            future.result(10)
 
 
 def test_what_a_call_raises_is_raised_where_its_result_is_taken() -> None:
