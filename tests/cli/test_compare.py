@@ -56,8 +56,8 @@ def test_the_match_rule_that_is_asked_for_is_kept(run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
-    options = ("--names", "a, b,c", "--baseline", "c", "--confidence", "0.9", "--hold-out", "--primary", "rr@3")
+def test_names_baseline_and_confidence_are_passed_on(run, runs) -> None:
+    options = ("--names", "a, b,c", "--baseline", "c", "--confidence", "0.9", "--primary", "rr@3")
     code, out, _ = run("compare", "base", "better", "reranked", *options)
     assert code == 0
     expected = rl.compare(
@@ -65,24 +65,21 @@ def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
         names=["a", "b", "c"],
         baseline="c",
         confidence=0.9,
-        hold_out=True,
         primary="rr@3",
     )
     assert out.startswith(f"{expected}\n\nNext: ")
-    assert "- Held-out check: " in out
     assert "90%" in out
 
 
 @pytest.mark.slow
 def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
-    options = ("--primary", "rr@3", "--baseline", "base", "--hold-out", "--by-tag", "--json")
+    options = ("--primary", "rr@3", "--baseline", "base", "--by-tag", "--json")
     code, out, _ = run("compare", "base", "better", "reranked", *options)
     told = json.loads(out)
-    comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", baseline="base", hold_out=True)
+    comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", baseline="base")
     assert code == 0
     assert (told["dataset"], told["primary"], told["baseline"]) == ("stones", "rr@3", "base")
     assert (told["baseline_reason"], told["best"]) == ("as requested", comparison.best)
-    assert told["best_without_truncation"] == comparison.best
     assert [system["name"] for system in told["systems"]] == ["base", "better", "reranked"]
     assert [system["stage"] for system in told["systems"]] == ["retrieve", "retrieve", "rerank"]
     assert told["query_ids"] == list(comparison.query_ids)
@@ -94,10 +91,6 @@ def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
     assert (row["difference"], row["p"], row["p_holm"]) == (found.difference.mean, found.difference.p, found.p_holm)
     assert (row["wins"], row["exploratory"], row["verdict"]) == (20, False, "better")
     assert told["rows"][0]["difference"] is None
-    assert comparison.held_out is not None
-    assert told["held_out"]["system"] == comparison.held_out.system
-    assert told["held_out"]["held_out"] == list(comparison.held_out.held_out)
-    assert told["held_out"]["difference"]["p"] == comparison.held_out.difference.p
     assert told["tradeoff"] is None
     assert told["warnings"] == list(comparison.warnings)
     assert {(one["tag"], one["n"]) for one in told["by_tag"]["slices"]} == {("hard", 10), ("easy", 10), (None, 10)}
@@ -129,7 +122,6 @@ def test_one_run_shows_its_reranker_lift(run, runs) -> None:
     ("arguments", "message"),
     [
         (("base",), "compare: found one run, base, of one stage (retrieve); expected a run with a reranker, or"),
-        (("reranked", "--hold-out"), "compare: found --hold-out with one run; expected two runs or more"),
         (("reranked", "--names", "a"), "compare: found --names with one run"),
         (("base", "nowhere"), "nowhere: found nothing there; expected the folder of a saved evaluation"),
         (

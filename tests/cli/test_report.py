@@ -52,7 +52,7 @@ def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> No
 
 @pytest.mark.slow
 def test_several_runs_become_a_comparison(run, runs: Path) -> None:
-    options = ("--names", "old, new", "--baseline", "new", "--primary", "rr@3", "--hold-out", "-o", "out.html")
+    options = ("--names", "old, new", "--baseline", "new", "--primary", "rr@3", "-o", "out.html")
     code, _, err = run("report", "base", "reranked", *options)
     assert (code, err) == (0, "written to out.html\n")
     written = page(runs / "out.html")
@@ -104,7 +104,6 @@ def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -
         (["base", "--format", "pdf"], "--format: found 'pdf'; expected one of html, markdown, csv, parquet"),
         (["base", "--format", "csv", "-o", "report.html"], "found the ending '.html'; expected .csv or .parquet"),
         (["base", "--baseline", "base"], "report: found --baseline with one run"),
-        (["base", "--hold-out"], "report: found --hold-out with one run"),
         (["base", "--primary", "ndcg@10"], "primary: found ndcg@10, which was not scored"),
         (["base", "reranked", "--names", "one"], "names: found 1; expected 2"),
         (["base", "--confidence", "2"], "confidence: found 2"),

@@ -38,11 +38,6 @@ def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult)
     for entry in measured.finished:
         assert comparison.row(entry.cell.name, measured.primary).mean == pytest.approx(entry.value(measured.primary))
     assert any("on these same queries" in warning for warning in comparison.warnings)
-    held = measured.compare(hold_out=True)
-    assert held.held_out is not None
-    assert any("on these same queries" in warning for warning in held.warnings)
-    given = measured.compare(hold_out=True, baseline=measured.results[0].cell.name)
-    assert not any("on these same queries" in warning for warning in given.warnings)
 
 
 def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:

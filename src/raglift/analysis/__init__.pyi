@@ -6,7 +6,6 @@ from .answering import AtThreshold as AtThreshold
 from .answering import ScoreGroup as ScoreGroup
 from .answering import StageSeparation as StageSeparation
 from .answering import abstention as abstention
-from .comparison import compare_systems as compare_systems
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain
@@ -28,10 +27,7 @@ from .outcomes import fact_outcomes as fact_outcomes
 from .outcomes import failure_analysis as failure_analysis
 from .recommendation import Contender as Contender
 from .recommendation import Recommendation as Recommendation
-from .records import ComparisonRecord as ComparisonRecord
 from .records import ComparisonRow as ComparisonRow
-from .records import EvaluationRecord as EvaluationRecord
-from .records import HeldOut as HeldOut
 from .records import Lift as Lift
 from .records import LiftRow as LiftRow
 from .records import Method as Method

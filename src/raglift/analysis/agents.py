@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
     from raglift.analysis.session_runs import Asked
     from raglift.analysis.sessions import SessionAnalysis
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.variances import DifferenceComponents, VarianceComponents
     from raglift.types.metric import Metric
 
@@ -56,7 +57,7 @@ class Agents(Presentable):
         return pd.DataFrame(rows)
 
 
-def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | None, ...]], Asked]) -> Agents:
+def compared_agents(comparison: Comparison, asked: Callable[[tuple[str | None, ...]], Asked]) -> Agents:
     """Return how the agents of a comparison searched.
 
     Args:
@@ -84,11 +85,10 @@ def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | N
     return Agents(analyses, comparison.primary, components, differences)
 
 
-def _is_run_again(agents: Mapping[str, EvaluationRecord]) -> bool:
+def _is_run_again(agents: Mapping[str, Evaluation]) -> bool:
     return any(trace.repetitions for one in agents.values() for trace in one.run.traces)
 
 
-def _values(evaluation: EvaluationRecord, comparison: ComparisonRecord) -> NDArray[np.float64]:
+def _values(evaluation: Evaluation, comparison: Comparison) -> NDArray[np.float64]:
     """Return the metric that decides, run by run, of the queries of the comparison."""
-    place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
-    return values_by_repetition(evaluation, comparison.primary)[:, [place[one] for one in comparison.query_ids]]
+    return values_by_repetition(evaluation, comparison.primary)[:, evaluation.scores.places_of(comparison.query_ids)]

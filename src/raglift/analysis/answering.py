@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Query
 
     Numbers = NDArray[np.float64]
@@ -170,7 +170,7 @@ class _Cases:
 
 
 def abstention(
-    evaluation: EvaluationRecord,
+    evaluation: Evaluation,
     *,
     risk: float = RISK,
     delta: float = DELTA,
@@ -230,7 +230,7 @@ def abstention(
     )
 
 
-def separations(evaluation: EvaluationRecord) -> tuple[StageSeparation, ...]:
+def separations(evaluation: Evaluation) -> tuple[StageSeparation, ...]:
     """Return how well the scores of each stage tell answerable from unanswerable queries."""
     if evaluation.run.has_sessions or any(trace.repetitions for trace in evaluation.run.traces):
         return ()
@@ -239,7 +239,7 @@ def separations(evaluation: EvaluationRecord) -> tuple[StageSeparation, ...]:
     return _separations(evaluation, depth_of(evaluation, None))
 
 
-def _separations(evaluation: EvaluationRecord, k: int) -> tuple[StageSeparation, ...]:
+def _separations(evaluation: Evaluation, k: int) -> tuple[StageSeparation, ...]:
     found = []
     for place, stage in enumerate(evaluation.run.stages):
         cases = _cases(evaluation, place, k)
@@ -250,7 +250,7 @@ def _separations(evaluation: EvaluationRecord, k: int) -> tuple[StageSeparation,
     return tuple(found)
 
 
-def _cases_at(evaluation: EvaluationRecord, stage: str, k: int) -> _Cases:
+def _cases_at(evaluation: Evaluation, stage: str, k: int) -> _Cases:
     """Return the queries with what is known of them at a stage.
 
     Raises:
@@ -265,7 +265,7 @@ def _cases_at(evaluation: EvaluationRecord, stage: str, k: int) -> _Cases:
     return cases
 
 
-def _cases(evaluation: EvaluationRecord, place: int, k: int) -> _Cases | None:
+def _cases(evaluation: Evaluation, place: int, k: int) -> _Cases | None:
     """Return the queries with what is known of them at one stage; None where its hits have no scores."""
     table = match_tables_of(evaluation)[place]
     queries = evaluation.dataset.queries

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raglift.analysis.comparison import Paired
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
 
 
 _TWO = 2
@@ -32,7 +32,7 @@ class Baseline:
     """Whether it was chosen for its mean on the queries of the comparison."""
 
 
-def choose_baseline(systems: Mapping[str, EvaluationRecord], given: str | int | None, paired: Paired) -> Baseline:
+def choose_baseline(systems: Mapping[str, Evaluation], given: str | int | None, paired: Paired) -> Baseline:
     """Return the system that the others are compared with.
 
     The one that is named. Of two the first, so that the second is said to be better or worse, as it was asked. Of more
@@ -75,7 +75,7 @@ def best_system(paired: Paired) -> int | None:
     return max(means, key=means.__getitem__) if means else None
 
 
-def is_plain_bm25(evaluation: EvaluationRecord) -> bool:
+def is_plain_bm25(evaluation: Evaluation) -> bool:
     """Whether a system is BM25 and nothing else: one stage, which says so by its first word."""
     stages = evaluation.run.stages
     first_word = stages[0].system.replace("(", " ").partition(" ")[0]

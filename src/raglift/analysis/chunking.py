@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
     from raglift.types.rankings import Hit, Inventory
 
@@ -21,7 +21,7 @@ _IN_COMMON = 0.5
 """From this share of common hits on, systems whose chunks are not known retrieve the same chunks."""
 
 
-def hit_length(evaluation: EvaluationRecord, k: int | None) -> float:
+def hit_length(evaluation: Evaluation, k: int | None) -> float:
     """Return how long the first k hits of the last stage are, in characters: the mean over all hits of all queries.
 
     It is the mean because k times it is what a prompt of k hits holds. 0 without hits, or where no hit has a text.
@@ -34,7 +34,7 @@ def hit_length(evaluation: EvaluationRecord, k: int | None) -> float:
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 
-def last_hits(evaluation: EvaluationRecord) -> Iterator[tuple[Hit, ...]]:
+def last_hits(evaluation: Evaluation) -> Iterator[tuple[Hit, ...]]:
     """Yield the hits of each query after the last stage; of one that failed before it, none."""
     for trace in evaluation.run.traces:
         found = [done.ranking.hits for done in trace.stages if done.stage == evaluation.after]
@@ -47,7 +47,7 @@ def differ_in_length(lengths: Mapping[str, float]) -> bool:
     return 0 < least * LONGER < most
 
 
-def differently_chunked(systems: Mapping[str, EvaluationRecord], lengths: Mapping[str, float]) -> bool:
+def differently_chunked(systems: Mapping[str, Evaluation], lengths: Mapping[str, float]) -> bool:
     """Whether some systems retrieve other chunks of the documents than others.
 
     Two do where the chunks of both indexes are known and not the same. Where they are not known (or a stage changes
@@ -66,7 +66,7 @@ def differently_chunked(systems: Mapping[str, EvaluationRecord], lengths: Mappin
     )
 
 
-def has_words(evaluation: EvaluationRecord) -> bool:
+def has_words(evaluation: Evaluation) -> bool:
     """Whether some label is a text or a place in a document, and not the id of a chunk."""
     return any(
         passage.chunk_id is None
@@ -77,7 +77,7 @@ def has_words(evaluation: EvaluationRecord) -> bool:
     )
 
 
-def _differ(one: EvaluationRecord, other: EvaluationRecord, lengths: Mapping[str, float]) -> bool:
+def _differ(one: Evaluation, other: Evaluation, lengths: Mapping[str, float]) -> bool:
     first, second = one.run.inventory, other.run.inventory
     changes = any(stage.changed_hits is not None for each in (one, other) for stage in each.run.stages)
     if first is not None and second is not None and not changes:
@@ -97,7 +97,7 @@ def _touching(inventory: Inventory) -> set[tuple[object, ...]]:
     return {_identity(chunk) for chunk in inventory.touching}
 
 
-def _share_hits(one: EvaluationRecord, other: EvaluationRecord) -> bool:
+def _share_hits(one: Evaluation, other: Evaluation) -> bool:
     """Whether at least half of the hits of the system with fewer are hits of the other."""
     first, second = ({_identity(hit.chunk)[:2] for hits in last_hits(each) for hit in hits} for each in (one, other))
     return len(first & second) >= _IN_COMMON * min(len(first), len(second))
@@ -107,7 +107,7 @@ def _identity(chunk: Chunk) -> tuple[object, ...]:
     return chunk.text, chunk.doc_id, chunk.start, chunk.end
 
 
-def index_share(evaluation: EvaluationRecord, k: int | None) -> float | None:
+def index_share(evaluation: Evaluation, k: int | None) -> float | None:
     """Return which share of its index k hits are, where that is more than a tenth; None otherwise, and if not known.
 
     Args:

@@ -9,35 +9,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.baselines import choose_baseline
-from raglift.analysis.chunking import differently_chunked
-from raglift.analysis.fairness import checked_budget, made_fair, prompts_of, with_leads, with_named_budget
-from raglift.analysis.notes import retries_note
+from raglift.analysis.chunking import differently_chunked, last_hits
+from raglift.analysis.fairness import checked_budget, made_fair, prompts_of, with_named_budget
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
     bound_of,
     interval_of,
-    method_of,
-    method_text,
     minimum_detectable_effect,
     primary_of,
     verdict,
     within_reach,
 )
-from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
-from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
-from raglift.analysis.unjudged import unjudged_of
+from raglift.analysis.records import ComparisonRow
+from raglift.analysis.shared_queries import check_same_rule, named, shared_queries
 from raglift.analysis.upper_bound import rule_of
-from raglift.analysis.warnings import (
-    too_skewed_note,
-    warnings_of,
-    wins_against_means,
-)
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
 from raglift.metrics.registry import MEASURES
-from raglift.stats.paired_tests import holm, paired_difference, paired_differences
+from raglift.stats.paired_tests import holm, paired_differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,9 +35,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.records import EvaluationRecord, Method
+    from raglift.analysis.records import Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.rule import MatchRule
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.paired_tests import PairedDifference
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
@@ -100,7 +91,7 @@ class Paired:
 
 
 def pair_up(
-    systems: Mapping[str, EvaluationRecord],
+    systems: Mapping[str, Evaluation],
     baseline: str,
     metrics: Sequence[Metric],
     shared: SharedQueries,
@@ -108,55 +99,27 @@ def pair_up(
     """Return the values of each metric at each system's last stage, for the shared queries."""
     values = np.stack(
         [
-            [
-                shared.columns(name, evaluation.scores.of(evaluation.after, metric))
-                for name, evaluation in systems.items()
-            ]
+            [shared.columns(name, evaluation.last_values(metric)) for name, evaluation in systems.items()]
             for metric in metrics
         ]
     )
-    deepest = {name: _deepest(evaluation) for name, evaluation in systems.items()}
     truncated = np.array(
-        [
-            [looks_too_deep(evaluation, metric, deepest[name]) for name, evaluation in systems.items()]
-            for metric in metrics
-        ],
-        dtype=np.bool_,
+        [[looks_too_deep(evaluation, metric) for evaluation in systems.values()] for metric in metrics], dtype=np.bool_
     )
     return Paired(tuple(systems), list(systems).index(baseline), tuple(metrics), values, truncated)
 
 
-def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int | None = None) -> bool:
+def looks_too_deep(evaluation: Evaluation, metric: Metric) -> bool:
     """Whether a metric looks deeper than a system could return.
 
     A stage that cuts is made good by a later one that adds hits, so what counts is the last ranking too. A metric of
     what is read looks at whatever came, and a verdict on it takes what did not come into account.
-
-    Args:
-        evaluation: of the system.
-        metric: what is measured.
-        deepest: the most hits that the last stage returned; None where the caller does not know.
     """
     if MEASURES[metric.name].needs_budget:
         return False
     if not any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages):
         return False
-    return metric.k is None or (_deepest(evaluation) if deepest is None else deepest) < metric.k
-
-
-def _deepest(evaluation: EvaluationRecord) -> int:
-    """Return the most hits that the last stage returned for any query."""
-    if not evaluation.truncated:
-        return 0
-    return max(
-        (
-            len(done.ranking)
-            for trace in evaluation.run.traces
-            for done in trace.stages
-            if done.stage == evaluation.after
-        ),
-        default=0,
-    )
+    return metric.k is None or max(map(len, last_hits(evaluation)), default=0) < metric.k
 
 
 # Two halves of the queries: one to choose the best system on, one to measure it on.
@@ -187,162 +150,63 @@ def halves(queries: Sequence[Query], seed: int) -> tuple[list[int], list[int]]:
     return sorted(line[::2]), sorted(line[1::2])
 
 
-# The best system, chosen on one half of the queries and measured on the other.
-
-
-_FEWEST = 4
-
-
-def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method, *, is_chosen: bool = False) -> HeldOut:
-    """Choose the system with the highest mean on one half of the queries, and measure it on the other.
-
-    The half that measures had no part in the choice, so one test at its own level is enough, however many systems there
-    were. Of equal means the first system is chosen. It is measured against the baseline; where that was itself chosen
-    for its mean on all queries, also on those that measure, against the second best of the half that chooses.
-
-    Args:
-        paired: the values.
-        queries: those that the values are of.
-        method: the seed and level.
-        is_chosen: whether the baseline was chosen for its mean.
-
-    Raises:
-        ConfigurationError: no system has a fair pair on the primary metric, or too few queries have a value.
-    """
-    systems = [number for metric, number in paired.fair if metric == 0]
-    if not systems:
-        raise ConfigurationError(
-            f"hold_out: found no system that can be compared in {paired.metrics[0]}; expected at least one: use a "
-            "depth that all of them return"
-        )
-    values = paired.values[0]
-    counted = np.flatnonzero(~np.isnan(values[[*systems, paired.baseline]]).any(axis=0)).tolist()
-    if len(counted) < _FEWEST:
-        raise ConfigurationError(
-            f"hold_out: found {len(counted)} scored queries; expected at least {_FEWEST}, two for each half"
-        )
-    places = [[counted[place] for place in half] for half in halves([queries[place] for place in counted], method.seed)]
-    selection, held = (np.array(half, dtype=np.intp) for half in places)
-    choices = sorted((*systems, paired.baseline) if is_chosen else systems)
-    best, *others = sorted(choices, key=lambda number: -float(values[number, selection].mean()))
-    other = others[0] if is_chosen else paired.baseline
-    differences = values[best] - values[other]
-    found = paired_difference(
-        differences[held], seed=method.seed, confidence=method.confidence, bound=bound_of(paired.metrics[0])
-    )
-    found = within_reach(paired.metrics[0], found)
-    return HeldOut(
-        system=paired.names[best],
-        selection=tuple(queries[place].id for place in selection),
-        selection_difference=mean_of(paired.metrics[0], differences[selection]),
-        held_out=tuple(queries[place].id for place in held),
-        mean=mean_of(paired.metrics[0], values[best, held]),
-        baseline_mean=mean_of(paired.metrics[0], values[other, held]),
-        difference=found,
-        verdict=verdict(found, found.p, method),
-        baseline=paired.names[other],
-        of_all=is_chosen,
-    )
-
-
 # Systems on the same queries, each compared with a baseline.
 
 
-def compare_systems(
-    systems: Mapping[str, EvaluationRecord],
-    *,
-    baseline: str | int | None = None,
-    primary: Metric | str | None = None,
-    seed: int = 0,
-    confidence: float = 0.95,
-    hold_out: bool = False,
-    match: str | MatchRule | None = None,
-    budget: int | None = None,
-    as_scored: Mapping[str, EvaluationRecord] | None = None,
-) -> ComparisonRecord:
-    """Compare systems on the same queries, and say which differences are real: see `raglift.compare`.
+@dataclass(frozen=True, eq=False)
+class FairSystems:
+    """Systems made comparable, and what decides between them."""
+
+    systems: Mapping[str, Evaluation]
+    """By name, matched and scored as they are compared."""
+    as_scored: Mapping[str, Evaluation]
+    """The same before they were matched by one rule, or made fair in other ways."""
+    shared: SharedQueries
+    """The queries that all of them answered, in the order of the first."""
+    fairness: Fairness | None
+    """What was done because they have different chunks; None where they do not."""
+    metrics: tuple[Metric, ...]
+    """Those that all have scored, the one that decides first."""
+    in_hits: Metric
+    """The metric that decides where chunks are the same."""
+
+
+def fair_systems(
+    systems: Mapping[str, Evaluation],
+    first: str,
+    primary: Metric | str | None,
+    match: str | MatchRule | None,
+    budget: int | None,
+) -> FairSystems:
+    """Return systems as they can be compared.
 
     Args:
-        systems: two or more evaluations, by name.
-        baseline: the system that the others are compared with, by name or number; by default see `choose_baseline`.
-        primary: the metric that decides; by default as in `raglift.compare`.
-        seed: of the permutation tests and the choice of halves.
-        confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
-        hold_out: choose the best system on one half of the queries, and measure it on the other.
-        match: by which rule all are matched; by default as in `raglift.compare`.
-        budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
-        as_scored: the systems before they were matched by one rule, where they have been already.
+        systems: two or more, by name.
+        first: the one whose queries and labels are looked at first.
+        primary: the metric that decides, where it was named.
+        match: by which rule all are matched; None for coverage where chunks differ, else as they were scored.
+        budget: the tokens of the prompt at which different chunks are compared; None for 2,000.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
             labels, another match rule or profile.
     """
-    method = method_of(seed, confidence)
     if budget is not None:
         checked_budget(budget)
-    first = baseline_of(list(systems), baseline)
     shared = shared_queries(systems, first)
-    systems = with_named_budget(systems, primary)
-    decides = _primary(primary, _common_metrics(systems, first), systems)
-    as_scored, in_hits = as_scored or systems, decides
-    systems, fairness = made_fair(
-        systems, shared, decides, is_named=primary is not None, first=first, match=match, budget=budget
+    as_scored = with_named_budget(systems, primary)
+    in_hits = decides = _primary(primary, _common_metrics(as_scored, first), as_scored)
+    fair, fairness = made_fair(
+        as_scored, shared, in_hits, is_named=primary is not None, first=first, match=match, budget=budget
     )
-    check_same_rule({first: systems[first], **systems})
-    metrics = _common_metrics(systems, first)
+    check_same_rule({first: fair[first], **fair})
     if fairness is not None and fairness.decides and fairness.area is not None:
         decides = fairness.area
-    ordered = (decides, *(metric for metric in metrics if metric != decides))
-    reference = choose_baseline(systems, baseline, pair_up(systems, first, (decides,), shared))
-    chosen = reference.name
-    if chosen != first:
-        shared = shared_queries(systems, chosen)
-    paired = pair_up(systems, chosen, ordered, shared)
-    alike = None
-    if fairness is not None:
-        apart = _apart(as_scored, chosen, fairness)
-        fairness = with_leads(replace(fairness, apart=apart), systems, shared, method)
-        as_scored = as_scored if match is None else systems
-        if len(apart) < len(systems) - 1 and decides != in_hits:
-            alike = _Alike.of(as_scored, systems, chosen, in_hits, apart, shared)
-    rows = _rows(paired, method, alike, _bounds(systems, paired, shared))
-    unjudged = unjudged_of(systems, decides, shared.places, same_chunks=fairness is None)
-    held = hold_out_best(paired, shared.queries, method, is_chosen=reference.is_chosen) if hold_out else None
-    deciding = [row for row in rows if not row.exploratory]
-    corrected = "nothing to correct for: one comparison"
-    if len(systems) > 2:
-        corrected = f"Holm over {len(systems) - 1} systems"
-        corrected += ", not over the choice of the baseline" if reference.is_chosen else ""
-    text = method_text([row.difference for row in deciding if row.system != chosen], decides, corrected)
-    return ComparisonRecord(
-        names=tuple(systems),
-        evaluations=tuple(systems.values()),
-        baseline=chosen,
-        primary=decides,
-        query_ids=tuple(query.id for query in shared.queries),
-        rows=tuple(rows),
-        method=replace(method, text=text),
-        held_out=held,
-        warnings=tuple(
-            warnings_of(
-                systems, shared, paired, rows, fairness, unjudged, held_out=hold_out, is_chosen=reference.is_chosen
-            )
-        ),
-        notes=(
-            *shared.notes,
-            *(f"{name}: {retries}" for name, one in systems.items() if (retries := retries_note(one.run))),
-            *_not_in_common(systems, metrics),
-            *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
-            *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),
-        ),
-        fairness=fairness,
-        as_scored=tuple(as_scored.values()),
-        unjudged=unjudged,
-        baseline_reason=reference.reason,
-    )
+    others = [metric for metric in _common_metrics(fair, first) if metric != decides]
+    return FairSystems(fair, as_scored, shared, fairness, (decides, *others), in_hits)
 
 
-def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> list[Metric]:
+def _common_metrics(systems: Mapping[str, Evaluation], baseline: str) -> list[Metric]:
     """Return the metrics that all systems have scored, in the baseline's order."""
     scored = [set(evaluation.scores.metrics) for evaluation in systems.values()]
     common = set.intersection(*scored)
@@ -352,7 +216,7 @@ def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> l
     return [metric for metric in systems[baseline].scores.metrics if metric in common]
 
 
-def _not_in_common(systems: Mapping[str, EvaluationRecord], common: Sequence[Metric]) -> list[str]:
+def not_in_common(systems: Mapping[str, Evaluation], common: Sequence[Metric]) -> list[str]:
     """Say which metrics are left out: not all systems have scored them."""
     every = dict.fromkeys(metric for evaluation in systems.values() for metric in evaluation.scores.metrics)
     left_out = [str(metric) for metric in every if metric not in common]
@@ -362,9 +226,7 @@ def _not_in_common(systems: Mapping[str, EvaluationRecord], common: Sequence[Met
 _RESCORE = "expected at least one: rl.rescore adds metrics and depths without asking the system again"
 
 
-def _primary(
-    primary: Metric | str | None, metrics: Sequence[Metric], systems: Mapping[str, EvaluationRecord]
-) -> Metric:
+def _primary(primary: Metric | str | None, metrics: Sequence[Metric], systems: Mapping[str, Evaluation]) -> Metric:
     """Return the metric that decides; where some systems lack it, say which."""
     try:
         limits = [limit for each in systems.values() if (limit := each.depth_limit) is not None]
@@ -379,7 +241,7 @@ def _primary(
 
 
 @dataclass(frozen=True, eq=False)
-class _Alike:
+class Alike:
     """The systems that have the chunks of the baseline, in a comparison where others have not.
 
     What decides between them is what decides where they are compared alone.
@@ -393,13 +255,13 @@ class _Alike:
     @classmethod
     def of(
         cls,
-        as_scored: Mapping[str, EvaluationRecord],
-        systems: Mapping[str, EvaluationRecord],
+        as_scored: Mapping[str, Evaluation],
+        systems: Mapping[str, Evaluation],
         baseline: str,
         decides: Metric,
         apart: Sequence[str],
         shared: SharedQueries,
-    ) -> _Alike:
+    ) -> Alike:
         """Return them as they were scored; by the rule of the comparison where they were scored by several rules."""
         names = list(systems)
         rules = {rule_of(as_scored[name]) for name in names if name not in apart}
@@ -408,16 +270,16 @@ class _Alike:
         return cls(pair_up(scored, baseline, (decides,), shared), numbers)
 
 
-def _apart(systems: Mapping[str, EvaluationRecord], baseline: str, fairness: Fairness) -> tuple[str, ...]:
+def apart_from(systems: Mapping[str, Evaluation], baseline: str, fairness: Fairness) -> tuple[str, ...]:
     """Return the systems whose chunks are not those of the baseline."""
     pairs = {name: {baseline: systems[baseline], name: one} for name, one in systems.items() if name != baseline}
     return tuple(name for name, pair in pairs.items() if differently_chunked(pair, fairness.lengths))
 
 
-_Bounds = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+Bounds = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def _bounds(systems: Mapping[str, EvaluationRecord], paired: Paired, shared: SharedQueries) -> _Bounds | None:
+def bounds_of_prompts(systems: Mapping[str, Evaluation], paired: Paired, shared: SharedQueries) -> Bounds | None:
     """Return the lowest and highest values that full prompts could give each system on the metric that decides.
 
     None where another decides than recall up to a budget or at it, or all prompts are full.
@@ -432,8 +294,8 @@ def _bounds(systems: Mapping[str, EvaluationRecord], paired: Paired, shared: Sha
     return lowest, np.stack([shared.columns(name, one.highest) for name, one in prompts.items()])
 
 
-def _rows(
-    paired: Paired, method: Method, alike: _Alike | None = None, bounds: _Bounds | None = None
+def rows_of(
+    paired: Paired, method: Method, alike: Alike | None = None, bounds: Bounds | None = None
 ) -> list[ComparisonRow]:
     """Return, for each metric, a row per system.
 
@@ -484,7 +346,7 @@ def _described(paired: Paired, method: Method) -> dict[tuple[int, int], PairedDi
 
 def _undecided(
     paired: Paired,
-    bounds: _Bounds,
+    bounds: Bounds,
     by_size: Sequence[int],
     decide: Mapping[int, PairedDifference | None],
     adjusted: Mapping[int, float],

@@ -11,7 +11,8 @@ from raglift.analysis.tradeoffs import check_known, context_tokens_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
 
 
 SAME = 1.1
@@ -34,7 +35,7 @@ _BM25, _EMBEDS = re.compile(r"bm25", re.IGNORECASE), re.compile(r"(?:dense|hybri
 _IN_LATENCY = (RERANKERS, EMBEDDING)
 
 
-def costs_of(comparison: ComparisonRecord, known: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+def costs_of(comparison: Comparison, known: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     """Return what is known of the costs of each system, by name, in the order in which they are looked at.
 
     Args:
@@ -97,7 +98,7 @@ def _all_have(found: Mapping[str, Mapping[str, float]], cost: str) -> bool:
     return all(cost in of_one for of_one in found.values())
 
 
-def _of(comparison: ComparisonRecord, name: str) -> dict[str, float]:
+def _of(comparison: Comparison, name: str) -> dict[str, float]:
     evaluation, primary = comparison.evaluation(name), comparison.primary
     found = {cost: of(evaluation) for cost, of in _MEASURED.items()}
     if primary.k is not None:
@@ -106,30 +107,30 @@ def _of(comparison: ComparisonRecord, name: str) -> dict[str, float]:
     return {cost: float(value) for cost, value in found.items() if value is not None}
 
 
-def median_latency(evaluation: EvaluationRecord) -> float | None:
+def median_latency(evaluation: Evaluation) -> float | None:
     """Return the median seconds of one query through all stages; None if they were not measured."""
     cost = evaluation.run.cost
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def _index_bytes(evaluation: EvaluationRecord) -> float | None:
+def _index_bytes(evaluation: Evaluation) -> float | None:
     cost = evaluation.run.cost
     return None if cost is None or cost.index is None else cost.index.bytes
 
 
-def _embedding(evaluation: EvaluationRecord) -> float | None:
+def _embedding(evaluation: Evaluation) -> float | None:
     """Return 1 for a system that embeds queries, 0 for BM25; None where the name does not tell."""
     system = evaluation.run.stages[0].system
     return 0.0 if _BM25.match(system) else 1.0 if _EMBEDS.match(system) else None
 
 
-def _characters(evaluation: EvaluationRecord, k: int) -> float | None:
+def _characters(evaluation: Evaluation, k: int) -> float | None:
     """Return how many characters the first k hits of a query hold, on average."""
     lengths = [sum(len(hit.chunk.text) for hit in hits[:k]) for hits in last_hits(evaluation) if hits]
     return sum(lengths) / len(lengths) if lengths else None
 
 
-_MEASURED: dict[str, Callable[[EvaluationRecord], float | None]] = {
+_MEASURED: dict[str, Callable[[Evaluation], float | None]] = {
     LATENCY: median_latency,
     RERANKERS: lambda evaluation: float(len(evaluation.scores.stages) - 1),
     EMBEDDING: _embedding,

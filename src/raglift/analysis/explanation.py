@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
     from raglift.metrics.measure import Measure
+    from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
     from raglift.types.rankings import Hit
@@ -110,7 +110,7 @@ class Explanation(Presentable):
         return pd.DataFrame([each.earned for each in self.hits], index, [str(metric) for metric in self.metrics])
 
 
-def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = None) -> Explanation:
+def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) -> Explanation:
     """Return which hit of one query matched which passage, in which direction, what it covers, and what it earned.
 
     What a hit earned in a metric is the metric's value over the hits up to it, minus that over the hits before it.
@@ -204,7 +204,7 @@ def has_curve(metric: Metric) -> bool:
     return "k" in MEASURES[metric.name].depths and MEASURES[metric.name].is_installed
 
 
-def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
+def over_k(evaluation: Evaluation, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
     """Return a metric's mean at many depths, from what matched, without asking the system again.
 
     Args:
@@ -237,7 +237,7 @@ def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int]
     return pd.DataFrame({"k": [at_k.k for at_k in scores.metrics], **means, "n": n})
 
 
-def _depths(evaluation: EvaluationRecord, ks: Sequence[int] | None) -> list[int]:
+def _depths(evaluation: Evaluation, ks: Sequence[int] | None) -> list[int]:
     candidates = int(evaluation.run.spec["candidates"])
     given: object = range(1, candidates + 1) if ks is None else ks
     found = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord, Method
+    from raglift.analysis.records import Method
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.grid_effects import GridEffects, PairEffects
     from raglift.types.metric import Metric
 
@@ -188,7 +189,7 @@ class FactorEffects(Presentable):
 
 
 def effects_of_factors(
-    systems: Mapping[str, EvaluationRecord],
+    systems: Mapping[str, Evaluation],
     levels: Mapping[str, Mapping[str, str]],
     primary: Metric,
     *,
@@ -245,9 +246,7 @@ def effects_of_factors(
     )
 
 
-def _values(
-    systems: Mapping[str, EvaluationRecord], primary: Metric
-) -> tuple[list[str], list[str], NDArray[np.float64]]:
+def _values(systems: Mapping[str, Evaluation], primary: Metric) -> tuple[list[str], list[str], NDArray[np.float64]]:
     """Return the systems that can be compared, those that return too few hits, and the values of the former."""
     if not systems:
         return [], [], np.zeros((0, 0))

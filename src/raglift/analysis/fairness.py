@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord, Method
+    from raglift.analysis.records import Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.matches import MatchTable
+    from raglift.results.evaluation import Evaluation
 
 
 # What was done so that systems of different chunks are compared fairly.
@@ -129,7 +130,7 @@ class Prompts:
 
 
 def made_fair(
-    systems: Mapping[str, EvaluationRecord],
+    systems: Mapping[str, Evaluation],
     shared: SharedQueries,
     primary: Metric,
     *,
@@ -137,7 +138,7 @@ def made_fair(
     first: str,
     match: str | MatchRule | None = None,
     budget: int | None = None,
-) -> tuple[dict[str, EvaluationRecord], Fairness | None]:
+) -> tuple[dict[str, Evaluation], Fairness | None]:
     """Return systems as they are compared fairly, and what was done for that; None where their chunks are the same.
 
     Args:
@@ -193,7 +194,7 @@ def checked_budget(budget: object) -> None:
         raise ConfigurationError(f"budget: found {budget!r}; expected an integer, 1 or more")
 
 
-def with_prompts(fairness: Fairness, systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> Fairness:
+def with_prompts(fairness: Fairness, systems: Mapping[str, Evaluation], shared: SharedQueries) -> Fairness:
     """Return what was done with what the prompts of the systems hold."""
     area, scale, k = (
         fairness.area,
@@ -224,9 +225,7 @@ def with_prompts(fairness: Fairness, systems: Mapping[str, EvaluationRecord], sh
     )
 
 
-def at_scale(
-    evaluation: EvaluationRecord, metrics: Sequence[Metric], scale: float, counter: TokenCounts
-) -> EvaluationRecord:
+def at_scale(evaluation: Evaluation, metrics: Sequence[Metric], scale: float, counter: TokenCounts) -> Evaluation:
     """Return an evaluation with metrics of what is read, where a token has so many characters."""
     tables = tuple(replace(table, characters_per_token=scale) for table in match_tables_of(evaluation))
     scores = evaluation.scores
@@ -236,7 +235,7 @@ def at_scale(
     return with_metrics(bare, list(dict.fromkeys((*read, *metrics))), counter)
 
 
-def prompts_of(evaluation: EvaluationRecord, area: Metric) -> Prompts:
+def prompts_of(evaluation: Evaluation, area: Metric) -> Prompts:
     """Return what is known of the prompts of a system after its last stage, up to the budget of a metric.
 
     More could come where a ranking has as many hits as were asked for, or as its stage returns at most, and the index
@@ -268,13 +267,13 @@ def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _long_facts(evaluation: EvaluationRecord, limit: float) -> int:
+def _long_facts(evaluation: Evaluation, limit: float) -> int:
     """Return how many facts have only passages that are longer than so many characters."""
     facts = (fact for query in evaluation.dataset.queries if query.is_labelled for fact in query.facts)
     return sum(all(passage.text is not None and len(passage.text) > limit for passage in one.passages) for one in facts)
 
 
-def _at_whole(systems: Mapping[str, EvaluationRecord], shared: SharedQueries, area: Metric) -> Lead | None:
+def _at_whole(systems: Mapping[str, Evaluation], shared: SharedQueries, area: Metric) -> Lead | None:
     """Return which system has the highest area where passages must be covered whole; None if none other leads then."""
     rules = {rule_of(one) for one in systems.values()}
     if len(rules) > 1 or not (rule := next(iter(rules))).by_coverage or rule.threshold == 1.0:
@@ -288,7 +287,7 @@ def _at_whole(systems: Mapping[str, EvaluationRecord], shared: SharedQueries, ar
     return None if leader == max(part, key=part.__getitem__) else Lead(area.budget or Tokens(1), leader, whole[leader])
 
 
-def _last_scores(evaluation: EvaluationRecord, table: MatchTable, metric: Metric) -> NDArray[np.float64]:
+def _last_scores(evaluation: Evaluation, table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """Return a metric after the last stage, for each query; NaN for one without labels."""
     last = replace(evaluation.run, stages=evaluation.run.stages[-1:])
     values: NDArray[np.float64] = score(last, evaluation.dataset, [table], [metric], evaluation.profile).values[0, 0]
@@ -303,7 +302,7 @@ UNFILLED = 0.05
 
 
 def with_leads(
-    fairness: Fairness, systems: Mapping[str, EvaluationRecord], shared: SharedQueries, method: Method
+    fairness: Fairness, systems: Mapping[str, Evaluation], shared: SharedQueries, method: Method
 ) -> Fairness:
     """Return what was done with the leaders at the named prompt sizes, and a change of lead that is significant.
 
@@ -353,20 +352,18 @@ def with_leads(
     return replace(fairness, leads=tuple(leads), change=change)
 
 
-def recall_at(evaluation: EvaluationRecord, size: Tokens) -> NDArray[np.float64]:
+def recall_at(evaluation: Evaluation, size: Tokens) -> NDArray[np.float64]:
     """Return recall at a prompt size after the last stage, for each query; NaN for one without labels."""
     return _last_scores(evaluation, match_tables_of(evaluation)[-1], PromptRecall @ size)
 
 
-def _is_filled(evaluation: EvaluationRecord, places: NDArray[np.int64], size: Tokens) -> bool:
+def _is_filled(evaluation: Evaluation, places: NDArray[np.int64], size: Tokens) -> bool:
     area = RecallArea @ size
     unfilled = prompts_of(with_metrics(evaluation, [area]), area).unfilled[places]
     return not len(unfilled) or float(unfilled.mean()) <= UNFILLED
 
 
-def with_named_budget(
-    systems: Mapping[str, EvaluationRecord], primary: Metric | str | None
-) -> Mapping[str, EvaluationRecord]:
+def with_named_budget(systems: Mapping[str, Evaluation], primary: Metric | str | None) -> Mapping[str, Evaluation]:
     """Return systems with a primary metric that was named at a token budget, scored now where it was not.
 
     Raises:
@@ -381,7 +378,7 @@ def with_named_budget(
     }
 
 
-def counterpart(budgeted: Metric, systems: Mapping[str, EvaluationRecord]) -> Metric | None:
+def counterpart(budgeted: Metric, systems: Mapping[str, Evaluation]) -> Metric | None:
     """Return the metric at a number of hits that stands beside one at a budget: the deepest that all have scored.
 
     It is the same measure, or NDCG where that is taken at budgets alone. At most 10 hits, where any such depth was
@@ -401,7 +398,7 @@ _USUAL_DEPTH = 10
 
 
 def _rules(
-    systems: Mapping[str, EvaluationRecord], match: str | MatchRule | None, *, differ: bool
+    systems: Mapping[str, Evaluation], match: str | MatchRule | None, *, differ: bool
 ) -> Mapping[str, MatchRule]:
     """Return by which rule systems are to be matched: as asked for, else by coverage if their chunks differ."""
     if match is None:
@@ -416,7 +413,7 @@ def _rules(
     }
 
 
-def _by_coverage(systems: Mapping[str, EvaluationRecord]) -> dict[str, MatchRule]:
+def _by_coverage(systems: Mapping[str, Evaluation]) -> dict[str, MatchRule]:
     """Return the rules of systems of different chunks: coverage for those that were scored by containment.
 
     It is the coverage rule of the others, if some were scored by one. Nothing changes where that was chosen on purpose:
@@ -439,8 +436,8 @@ def _by_coverage(systems: Mapping[str, EvaluationRecord]) -> dict[str, MatchRule
 
 
 def _matched_by(
-    rules: Mapping[str, MatchRule], systems: Mapping[str, EvaluationRecord], primary: Metric, counter: TokenCounts
-) -> dict[str, EvaluationRecord]:
+    rules: Mapping[str, MatchRule], systems: Mapping[str, Evaluation], primary: Metric, counter: TokenCounts
+) -> dict[str, Evaluation]:
     """Return systems matched by the given rules; those that are already, and those without a rule, as they are.
 
     A primary metric that cannot be computed here, as one whose package is not installed, keeps all as they are.
@@ -453,7 +450,7 @@ def _matched_by(
     }
 
 
-def _by_containment(name: str, evaluation: EvaluationRecord, shared: SharedQueries, metric: Metric) -> float:
+def _by_containment(name: str, evaluation: Evaluation, shared: SharedQueries, metric: Metric) -> float:
     """Return a system's mean by containment over the shared queries, from its scores where these are by it."""
     rule = rule_of(evaluation)
     if rule.mode == "containment" and metric in evaluation.scores.metrics:
@@ -470,7 +467,7 @@ def _by_containment(name: str, evaluation: EvaluationRecord, shared: SharedQueri
 # Tokens.
 
 
-def token_counter(systems: Mapping[str, EvaluationRecord], *, may_estimate: bool = True) -> TokenCounts:
+def token_counter(systems: Mapping[str, Evaluation], *, may_estimate: bool = True) -> TokenCounts:
     """Return what counts the tokens of all systems: what has counted some, or is new, or else only estimates them.
 
     Where nobody asked for tokens, as where chunks differ, no encoding is fetched over a network for them.

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow, TagSlice
+    from raglift.analysis.records import ComparisonRow, LiftRow, TagSlice
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.paired_tests import PairedDifference
     from raglift.types.labels import LabelSources
     from raglift.types.metric import Metric
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 # Evaluations as pandas frames.
 
 
-def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
+def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
     """Return one row per metric and depth.
 
     Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
@@ -69,7 +70,7 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
 
 
-def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
+def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
     """Return one row per query, metric and stage.
 
     Columns: `query_id`, `query`, `tags`, `metric` (as `ndcg@10`), `stage`, `value` (NaN for a query that is left out),
@@ -112,7 +113,7 @@ def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     )
 
 
-def per_query_frames(evaluations: Mapping[str, EvaluationRecord], named: str) -> pd.DataFrame:
+def per_query_frames(evaluations: Mapping[str, Evaluation], named: str) -> pd.DataFrame:
     """Return the rows of `per_query_frame` of several systems, one system after the other.
 
     Args:

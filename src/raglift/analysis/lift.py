@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method
+    from raglift.analysis.records import Method
     from raglift.matching.matches import MatchTable
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.paired_tests import PairedDifference
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
@@ -53,7 +55,7 @@ _SHOWN = 5
 
 
 def reranker_lift(
-    evaluation: EvaluationRecord,
+    evaluation: Evaluation,
     *,
     primary: Metric | str | None = None,
     seed: int = 0,
@@ -100,7 +102,7 @@ def reranker_lift(
     )
 
 
-def _rows(evaluation: EvaluationRecord, metrics: Sequence[Metric], over: str, method: Method) -> tuple[LiftRow, ...]:
+def _rows(evaluation: Evaluation, metrics: Sequence[Metric], over: str, method: Method) -> tuple[LiftRow, ...]:
     """Return each metric after the last stage and after the one that the lift is over."""
     lifts = np.stack([evaluation.lift(metric, over=over) for metric in metrics], axis=1)
     bounds = [bound_of(metric) for metric in metrics]
@@ -111,9 +113,7 @@ def _rows(evaluation: EvaluationRecord, metrics: Sequence[Metric], over: str, me
     )
 
 
-def _lifted(
-    evaluation: EvaluationRecord, metric: Metric, over: str, difference: PairedDifference, method: Method
-) -> LiftRow:
+def _lifted(evaluation: Evaluation, metric: Metric, over: str, difference: PairedDifference, method: Method) -> LiftRow:
     before = evaluation.scores.of(over, metric)
     after = evaluation.scores.of(evaluation.after, metric)
     is_fair = evaluation.has_fair_lift(metric, over=over)
@@ -142,7 +142,7 @@ def _decided(row: LiftRow, lift: NDArray[np.float64], method: Method) -> LiftRow
     )
 
 
-def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
+def _warnings(evaluation: Evaluation, row: LiftRow) -> list[str]:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
     unfair = [
         f"no lift in {mean_title(row.metric)}: {evaluation.truncation(stage)}; choose a primary metric at a "
@@ -156,7 +156,7 @@ def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
 
 
 def _moved(
-    evaluation: EvaluationRecord, metric: Metric, lift: NDArray[np.float64], most: int
+    evaluation: Evaluation, metric: Metric, lift: NDArray[np.float64], most: int
 ) -> tuple[tuple[MovedQuery, ...], tuple[MovedQuery, ...]]:
     """Return the queries that gained and lost most; of equal ones, the first in the dataset."""
     sizes = np.nan_to_num(lift)
@@ -206,7 +206,7 @@ class _System:
     """Whether a difference means something."""
 
 
-def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None = None) -> TagSlices:
+def comparison_by_tag(comparison: Comparison, metric: Metric | str | None = None) -> TagSlices:
     """Return each system compared with the baseline on the queries of each tag.
 
     Raises:
@@ -214,7 +214,7 @@ def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None 
     """
     wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
     queries = [comparison.evaluation(comparison.baseline).dataset.query_by_id[key] for key in comparison.query_ids]
-    values = {name: _values(comparison.evaluation(name), wanted, comparison.query_ids) for name in comparison.names}
+    values = {name: comparison.evaluation(name).last_values(wanted, comparison.query_ids) for name in comparison.names}
     cut = {row.system: row.truncated for row in comparison.of(wanted)}
     baseline = comparison.baseline
     systems = [
@@ -231,7 +231,7 @@ def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None 
 
 
 def evaluation_by_tag(
-    evaluation: EvaluationRecord, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
+    evaluation: Evaluation, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
 ) -> TagSlices:
     """Return the means on the queries of each tag after the last stage, next to the first where there is a reranker.
 
@@ -247,12 +247,6 @@ def evaluation_by_tag(
     baseline = None if before is None else evaluation.before
     slices = _slices(evaluation.dataset.queries, [system], wanted, method)
     return TagSlices(wanted, baseline, slices, method, evaluation.label_sources)
-
-
-def _values(evaluation: EvaluationRecord, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
-    place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
-    values = evaluation.scores.of(evaluation.after, metric)
-    return values[np.array([place[query_id] for query_id in query_ids], dtype=np.intp)]
 
 
 def _slices(

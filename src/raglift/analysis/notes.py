@@ -25,8 +25,9 @@ from raglift.utilities.display import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.analysis.records import EvaluationRecord, NoteKind
+    from raglift.analysis.records import NoteKind
     from raglift.matching.matches import MatchTable
+    from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk
     from raglift.types.metric import Tokens
@@ -70,7 +71,7 @@ def _why(labels: Iterable[str], chunks: list[Chunk]) -> str:
 # Failures, labels and hits that a reader should know of, and what was left out.
 
 
-def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = ()) -> list[Note]:
+def evaluation_notes(evaluation: Evaluation, budgets: Sequence[Tokens] = ()) -> list[Note]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out.
 
     Args:
@@ -100,7 +101,7 @@ def _of_kind(kind: NoteKind, texts: Iterable[str]) -> list[Note]:
     return [Note(text, kind) for text in texts]
 
 
-def _truncated(evaluation: EvaluationRecord) -> Iterator[str]:
+def _truncated(evaluation: Evaluation) -> Iterator[str]:
     """Say which stages returned no more than so many hits, and what has no figures for that."""
     first = evaluation.run.stages[0]
     for stage, limit in evaluation.truncated.items():
@@ -157,7 +158,7 @@ def _mixed_labels(dataset: Dataset) -> list[str]:
     return [f"the labels are mixed: passages were judged {judges}, who may not agree; the figures rest on all of them"]
 
 
-def primary_notes(evaluation: EvaluationRecord) -> list[Note]:
+def primary_notes(evaluation: Evaluation) -> list[Note]:
     """Say what unjudged hits can do to the metric that decides, and whether as many hits are much of the index."""
     try:
         primary = primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)

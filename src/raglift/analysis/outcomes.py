@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
+    from raglift.results.evaluation import Evaluation
     from raglift.types.rankings import Run
 
 
@@ -107,7 +107,7 @@ class FactOutcomes:
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
 
 
-def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOutcomes:
+def fact_outcomes(evaluation: Evaluation, k: int | None = None) -> FactOutcomes:
     """Return the outcome of each fact: the first of these that applies.
 
     `failed`: its query failed. `found`: the last ranking satisfies it by rank k (of a session: by rank k of a call).
@@ -144,7 +144,7 @@ def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOut
     return FactOutcomes(k, query, tuple(outcomes), outcome_of_fact, ranks, attainable is not None)
 
 
-def failure_analysis(evaluation: EvaluationRecord, k: int | None = None) -> FailureAnalysis:
+def failure_analysis(evaluation: Evaluation, k: int | None = None) -> FailureAnalysis:
     """Return how many facts came to which end, as `fact_outcomes` tells them.
 
     Args:
@@ -199,7 +199,7 @@ def _first_ranks(judged: MatchTable, *, by_coverage: bool) -> NDArray[np.int64]:
 
 
 def _failure_analysis(
-    evaluation: EvaluationRecord, outcome: str, stage: str | None, query: NDArray[np.int64]
+    evaluation: Evaluation, outcome: str, stage: str | None, query: NDArray[np.int64]
 ) -> OutcomeFacts:
     queries = evaluation.dataset.queries
     return OutcomeFacts(outcome, stage, len(query), tuple(queries[number].id for number in np.unique(query).tolist()))

@@ -19,8 +19,8 @@ from raglift.types.metric import Tokens
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from raglift.analysis.records import ComparisonRecord
     from raglift.matching.matches import MatchTable
+    from raglift.results.comparison import Comparison
     from raglift.stats.intervals import Interval
 
 _LONGEST = 4000
@@ -53,7 +53,7 @@ class PromptCurve:
         return next(point for point in self.points if point.tokens == tokens)
 
 
-def prompt_curves(comparison: ComparisonRecord) -> Mapping[str, PromptCurve]:
+def prompt_curves(comparison: Comparison) -> Mapping[str, PromptCurve]:
     """Return recall over prompt sizes up to 4,000 tokens, after the last stage of each system that is asked once.
 
     One token has as many characters for all systems: the mean of the labelled passages. What a system returned is read
@@ -86,16 +86,15 @@ def prompt_curves(comparison: ComparisonRecord) -> Mapping[str, PromptCurve]:
     }
 
 
-def _points(comparison: ComparisonRecord, name: str, table: MatchTable, sizes: range) -> tuple[PromptSize, ...]:
+def _points(comparison: Comparison, name: str, table: MatchTable, sizes: range) -> tuple[PromptSize, ...]:
     evaluation = comparison.evaluation(name)
     metrics = [PromptRecall @ Tokens(size) for size in sizes]
     last = replace(evaluation.run, stages=evaluation.run.stages[-1:])
     scores = score(last, evaluation.dataset, [table], metrics, evaluation.profile)
-    place = {query_id: number for number, query_id in enumerate(scores.query_ids)}
-    shared = [place[query_id] for query_id in comparison.query_ids]
+    shared = scores.places_of(comparison.query_ids)
     found = [PromptSize(0, 0.0, None)]
     for size, metric in zip(sizes, metrics, strict=True):
-        values = scores.of(evaluation.after, metric)[np.asarray(shared, dtype=np.intp)]
+        values = scores.of(evaluation.after, metric)[shared]
         interval = interval_of(metric, values, comparison.method.confidence)
         found.append(PromptSize(size, mean_of(metric, values), interval))
     return tuple(found)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, Method
+    from raglift.analysis.records import ComparisonRow, Method
+    from raglift.results.comparison import Comparison
     from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
     from raglift.types.metric import Metric
@@ -78,8 +79,6 @@ class Recommendation(Presentable):
     the highest mean; where there is none, the highest mean. None if no system can be compared."""
     best: str | None
     """The system with the highest mean."""
-    best_without_truncation: str | None
-    """The one with the highest mean of those whose models read all chunks whole."""
     equals: tuple[Contender, ...]
     """The systems that no other is significantly better than, or that are shown to be within the margin, the cheapest
     first."""
@@ -108,8 +107,6 @@ class Recommendation(Presentable):
     """About how many queries would show the highest mean to be within the margin; None where it is shown."""
     truncation: Truncation = field(default_factory=Truncation)
     """What the models of the choice read in part."""
-    to_untruncated: PairedDifference | None = None
-    """The difference of the choice to `best_without_truncation`, not corrected; None where they are the same."""
     check: HeldOutCheck | None = None
     """What queries that took no part in a choice say of it; None where there are too few."""
     at_budget: ComparisonRow | None = None
@@ -186,7 +183,7 @@ class Recommendation(Presentable):
 
 
 def recommendation(
-    comparison: ComparisonRecord,
+    comparison: Comparison,
     *,
     known: Mapping[str, Mapping[str, float]] | None = None,
     margin: float = MARGIN,
@@ -220,8 +217,6 @@ def recommendation(
     choice = _Choice(taking_part, values[counted], costs, comparison, margin)
     best, system = choice.best, choice.system
     contenders = choice.contenders()
-    reads_all = [name for name, one in contenders.items() if one.truncated_share == 0.0]
-    whole = max(reads_all, key=choice.means.__getitem__, default=None)
     equals = {one.system: costs[one.system] for one in contenders.values() if one.may_be_best or one.is_shown}
     beaten = [one for one in contenders.values() if one.system not in equals]
     evaluation = comparison.evaluation(system)
@@ -234,7 +229,6 @@ def recommendation(
         primary=comparison.primary,
         choice=system,
         best=best,
-        best_without_truncation=whole,
         equals=tuple(contenders[name] for name in cheapest_first(equals, choice.means)),
         beaten=tuple(sorted(beaten, key=lambda one: -one.mean)),
         left_out=left_out,
@@ -248,7 +242,6 @@ def recommendation(
         has_reranker=len(evaluation.scores.stages) > 1,
         queries_needed=choice.found.queries_needed,
         truncation=truncation_of(evaluation),
-        to_untruncated=None if whole in (None, system) else choice.difference(system, whole),
         check=check or _check(choice, counted),
         at_budget=at_budget,
         most_at_budget=_above(at_budget, comparison),
@@ -256,33 +249,29 @@ def recommendation(
     )
 
 
-def _above(row: ComparisonRow | None, comparison: ComparisonRecord) -> ComparisonRow | None:
+def _above(row: ComparisonRow | None, comparison: Comparison) -> ComparisonRow | None:
     """Return the highest row of the metric of another, if it is higher."""
     rows = [] if row is None else [one for one in comparison.of(row.metric) if one.n and one.mean > row.mean]
     return max(rows, key=lambda one: one.mean, default=None)
 
 
-def _is_unfilled(comparison: ComparisonRecord, row: ComparisonRow) -> bool:
+def _is_unfilled(comparison: Comparison, row: ComparisonRow) -> bool:
     """Whether a system may be better than its figures, because too many of its prompts end before the budget."""
     found = comparison.fairness
     return found is not None and comparison.primary == found.area and found.ends_early(row.system, row.n)
 
 
-def _nothing(comparison: ComparisonRecord, left_out: tuple[str, ...], margin: float) -> Recommendation:
+def _nothing(comparison: Comparison, left_out: tuple[str, ...], margin: float) -> Recommendation:
     return Recommendation(
-        comparison.primary, None, None, None, (), (), left_out, None, 0, margin, (), 0, 0, comparison.method
+        comparison.primary, None, None, (), (), left_out, None, 0, margin, (), 0, 0, comparison.method
     )
 
 
-def _values(comparison: ComparisonRecord, names: Sequence[str]) -> NDArray[np.float64]:
+def _values(comparison: Comparison, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the primary metric after the last stage: shared queries × systems."""
-    columns = []
-    for name in names:
-        evaluation = comparison.evaluation(name)
-        place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
-        of_query = evaluation.scores.of(evaluation.after, comparison.primary)
-        columns.append(of_query[[place[query_id] for query_id in comparison.query_ids]])
-    return np.stack(columns, axis=1) if columns else np.zeros((len(comparison.query_ids), 0))
+    metric, query_ids = comparison.primary, comparison.query_ids
+    columns = [comparison.evaluation(name).last_values(metric, query_ids) for name in names]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +282,7 @@ class _Choice:
     values: NDArray[np.float64]
     """Queries × systems, without gaps."""
     costs: Mapping[str, Mapping[str, float]]
-    comparison: ComparisonRecord
+    comparison: Comparison
     margin: float
 
     def on(self, queries: Sequence[int]) -> _Choice:

@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from raglift.analysis.frames import frame_of, row_columns
-from raglift.analysis.truncation import truncation_of
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import named_metrics
 from raglift.metrics.parsing import as_metric
 from raglift.rendering.presenting import Presentable
 from raglift.types.labels import PEOPLE, LabelSources
 from raglift.types.rankings import CANDIDATES
-from raglift.utilities.display import counted
 
 NoteKind = Literal["failed", "unjudged", "primary", "read in part", "changed hits", "retried", "other"]
 """What a note is about: queries that failed, hits that nobody judged, the metric that decides by default, what models
 did not read to the end, hits of rerankers that are not their candidates, and queries that were asked again."""
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from raglift.analysis.fairness import Fairness
-    from raglift.analysis.unjudged import Unjudged
-    from raglift.matching.matches import MatchTable
-    from raglift.metrics.computing import Scores
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
-    from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
-    from raglift.types.rankings import Hit, Run
 
 
 # Results of an evaluation.
@@ -50,171 +39,6 @@ class Note:
     """What it says."""
     kind: NoteKind = "other"
     """What it is about, for those who show or check it elsewhere."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EvaluationRecord(Presentable):
-    """One system measured on one dataset, before and after reranking."""
-
-    run: Run
-    """What the system returned."""
-    dataset: Dataset
-    """What it was measured on."""
-    scores: Scores
-    """Every metric at every stage."""
-    profile: str = "default"
-    """Whose metric conventions were used."""
-    truncated: Mapping[str, int] = field(default_factory=dict)
-    """For each stage that returned no more than so many hits whatever was asked: how many."""
-    remarks: tuple[Note, ...] = ()
-    """What readers of the figures should know, each with its kind."""
-    match_table: tuple[MatchTable, ...] = ()
-    """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
-    truncated_tokens: Mapping[str, int] = field(default_factory=dict)
-    """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
-    beyond_candidates: Mapping[str, int] = field(default_factory=dict)
-    """For each metric that is higher after the last stage than the candidates' own texts make it: for how many queries.
-    Such a metric has no lift, since what raises it was not retrieved; not known of runs saved before this was looked
-    at."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for readers of the figures."""
-        return tuple(remark.text for remark in self.remarks)
-
-    def remarks_but(self, *kinds: NoteKind) -> tuple[Note, ...]:
-        """Return the remarks of all but some kinds."""
-        return tuple(remark for remark in self.remarks if remark.kind not in kinds)
-
-    @property
-    def label_sources(self) -> LabelSources:
-        """Label provenance: people, or which models, made the labels."""
-        return self.dataset.label_sources
-
-    @property
-    def before(self) -> str:
-        """The first stage: what was retrieved."""
-        return self.scores.stages[0]
-
-    @property
-    def after(self) -> str:
-        """The last stage; the first one when there is no other."""
-        return self.scores.stages[-1]
-
-    def named_metrics(self, primary: Metric) -> list[Metric]:
-        """Return the metrics that were asked for by name, where they name no depth at that of the primary one."""
-        return named_metrics(self.run.spec.get("metrics", ()), self.scores.metrics, primary)
-
-    @property
-    def depth_limit(self) -> int | None:
-        """The deepest k that every stage returns as deployed; None if none of them limits it."""
-        limits = [*self.truncated.values(), self.run.spec.get("deployed_depth", 0)]
-        return min(filter(None, limits), default=None)
-
-    def is_truncated(self, stage: str, metric: Metric | str) -> bool:
-        """Whether a metric looks deeper than the stage could return: at more hits, or at more tokens than they have."""
-        limit, metric = self.truncated.get(stage), as_metric(metric)
-        if limit is not None and metric.budget is not None:
-            return metric.budget.most > self.truncated_tokens.get(stage, 0)
-        return limit is not None and (metric.k is None or metric.k > limit)
-
-    def is_beyond_candidates(self, stage: str, metric: Metric | str) -> bool:
-        """Whether hits that were not among the candidates raise a metric after a stage, which is known of the last."""
-        return stage == self.after and str(as_metric(metric)) in self.beyond_candidates
-
-    def truncation(self, stage: str) -> str:
-        """Say how many hits a truncated stage returned at most, and why: `rerank returned no more than 4 hits, …`."""
-        limit, run = self.truncated[stage], self.run
-        is_first = stage == run.stages[0].name
-        if is_first and run.spec.get("k") == limit:
-            why = "as many as it was asked for"
-        elif run.stages[0].has_own_depth if is_first else run.spec.get("depth") == "deployed":
-            why = "as deployed"
-        else:
-            why = "whatever was asked"
-        return f"{stage} returned no more than {counted(limit, 'hit')}, {why}"
-
-    @property
-    def candidates(self) -> str | None:
-        """The stage of the candidates, where they are not the hits that the deployed system begins with; else None."""
-        return CANDIDATES if CANDIDATES in self.scores.stages[1:-1] else None
-
-    def lift(self, metric: Metric | str, *, over: str | None = None) -> NDArray[np.float64]:
-        """Return the metric after the last stage minus before, one value a query; NaN if there is no fair pair.
-
-        The pair is the same query, the same candidates and the same k. A stage that returned fewer hits than k as
-        deployed, or a reranker that did whatever it was given, has no fair pair at that k, and neither has a system of
-        one stage. At a token budget the
-        reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
-        And there is none where hits that were not among the candidates raise the metric (`beyond_candidates`).
-
-        Args:
-            metric: one that was scored.
-            over: the stage that counts as before; by default the first. Where depth changes what a system ranks first,
-                `over="candidates"` gives what the reranker alone changed.
-
-        Raises:
-            ConfigurationError: the metric was not scored, or no such stage comes before the last.
-        """
-        metric = as_metric(metric)
-        before = self.scores.of(self.scores.stages[self._place_before(over)], metric)
-        after = self.scores.of(self.after, metric)
-        return after - before if self.has_fair_lift(metric, over=over) else np.full_like(before, np.nan)
-
-    def has_fair_lift(self, metric: Metric | str, *, over: str | None = None) -> bool:
-        """Whether the metric before and after reranking is a fair pair, as `lift` says.
-
-        Raises:
-            ConfigurationError: no such stage comes before the last.
-        """
-        metric, place = as_metric(metric), self._place_before(over)
-        if str(metric) in self.beyond_candidates:
-            return False
-        counts = metric.budget is not None or self.run.stages[place].has_own_depth
-        stages = self.scores.stages[place if counts else place + 1 :]
-        return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
-
-    def mean_lift(self, metric: Metric | str, *, over: str | None = None) -> float | None:
-        """Return the mean lift; None if there is no fair pair.
-
-        Raises:
-            ConfigurationError: the metric was not scored, or no such stage comes before the last.
-        """
-        lift = self.lift(metric, over=over)
-        counted = lift[~np.isnan(lift)]
-        return float(counted.mean()) if len(counted) else None
-
-    def hits(self, query_id: str, stage: str | None = None) -> tuple[Hit, ...]:
-        """Return what one query got, best first; nothing if it failed before the stage was done.
-
-        Args:
-            query_id: the id of the query.
-            stage: the stage; by default the last.
-
-        Raises:
-            DatasetError: no query has that id.
-            ConfigurationError: no stage has that name.
-        """
-        stage, stages = self.after if stage is None else stage, self.scores.stages
-        if stage not in stages:
-            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
-        trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
-        return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
-
-    def _place_before(self, over: str | None) -> int:
-        """Return the place of the stage that a lift is over."""
-        if over is None:
-            return 0
-        known = self.scores.stages[:-1]
-        if over not in known:
-            raise ConfigurationError(
-                f"over: found {over!r}; expected a stage before the last: {', '.join(known) or 'there is none'}"
-            )
-        return known.index(over)
-
-    def __repr__(self) -> str:
-        stages = " → ".join(self.scores.stages)
-        return f"{type(self).__name__}({self.dataset.name!r}, {stages}, {len(self.dataset):,} queries)"
 
 
 # Systems compared on the same queries, and which differences are significant.
@@ -274,154 +98,6 @@ class ComparisonRow:
         return None if self.difference is None else self.difference.p
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """The best system, chosen on one half of the queries and measured on the other."""
-
-    system: str
-    """The system with the highest mean on the first half."""
-    selection: tuple[str, ...]
-    """The queries that it was chosen on."""
-    selection_difference: float
-    """Its mean minus that of `baseline` on these: likely too large, since it was chosen for it."""
-    held_out: tuple[str, ...]
-    """The queries that had no part in the choice."""
-    mean: float
-    """Its mean on these."""
-    baseline_mean: float
-    """That of `baseline`."""
-    difference: PairedDifference
-    """Its difference to `baseline` on these."""
-    verdict: str
-    """`better`, `worse`, `not significant` or `too skewed to decide`: one test, so there is nothing to correct for."""
-    baseline: str
-    """What it is compared with: the comparison's baseline; where that was chosen for its mean on all queries, the
-    system with the second highest mean on the first half."""
-    of_all: bool = False
-    """Whether the comparison's baseline could be chosen too; then `baseline` is the second best of the first half."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ComparisonRecord(Presentable):
-    """Two or more systems on the same queries, each compared with a baseline."""
-
-    names: tuple[str, ...]
-    """What the systems are called, in the order given."""
-    evaluations: tuple[EvaluationRecord, ...]
-    """What was measured of each."""
-    baseline: str
-    """The system that the others are compared with."""
-    primary: Metric
-    """The one metric that decides; every other is exploratory."""
-    query_ids: tuple[str, ...]
-    """The queries that all systems answered, in the baseline's order."""
-    rows: tuple[ComparisonRow, ...]
-    """For each metric that all systems have scored, each system: the primary metric first."""
-    method: Method
-    """How intervals and p-values were computed."""
-    held_out: HeldOut | None = None
-    """The best system, measured on queries that had no part in the choice, where that was asked for."""
-    warnings: tuple[str, ...] = ()
-    """Why the figures may not mean what they seem to."""
-    notes: tuple[str, ...] = ()
-    """Further notes."""
-    fairness: Fairness | None = None
-    """What was done because systems have different chunks; None where they do not."""
-    as_scored: tuple[EvaluationRecord, ...] = ()
-    """The evaluations before they were matched by one rule, or made fair in other ways."""
-    unjudged: Unjudged | None = None
-    """What hits that nobody judged can do to the verdict; None where nearly all were, or labels do not say it."""
-    baseline_reason: str = ""
-    """Why the baseline is the one it is: `as requested`, `the first of two`, `the only plain BM25`, or its mean."""
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The metrics that were compared, the primary one first."""
-        return tuple(dict.fromkeys(row.metric for row in self.rows))
-
-    @property
-    def label_sources(self) -> LabelSources:
-        """Label provenance: people, or which models, made the labels."""
-        return self.evaluation(self.baseline).dataset.label_sources
-
-    @property
-    def stages(self) -> Mapping[str, str]:
-        """The stage at which each system was compared: its last."""
-        return {name: evaluation.after for name, evaluation in zip(self.names, self.evaluations, strict=True)}
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The systems that are compared with the baseline."""
-        return tuple(name for name in self.names if name != self.baseline)
-
-    @property
-    def best(self) -> str | None:
-        """The system with the highest mean of the primary metric, of equal ones the first; None if none has a mean.
-
-        Systems that return fewer hits than the metric looks at cannot be it.
-        """
-        return self._best_of(self.names)
-
-    @property
-    def best_without_truncation(self) -> str | None:
-        """The best of the systems whose embedding model and rerankers read all chunks whole, as far as it is known."""
-        return self._best_of([name for name in self.names if not truncation_of(self.evaluation(name))])
-
-    def _best_of(self, names: Sequence[str]) -> str | None:
-        rows = [row for row in self.of(self.primary) if row.system in names and row.n and not row.truncated]
-        return max(rows, key=lambda row: row.mean).system if rows else None
-
-    def evaluation(self, name: str) -> EvaluationRecord:
-        """Return what was measured of one system.
-
-        Raises:
-            ConfigurationError: no system has that name.
-        """
-        return self.evaluations[self._place(name)]
-
-    def of(self, metric: Metric | str) -> tuple[ComparisonRow, ...]:
-        """Return one metric's rows, one a system in the order given.
-
-        Raises:
-            ConfigurationError: the metric was not compared.
-        """
-        wanted = as_metric(metric)
-        found = tuple(row for row in self.rows if row.metric == wanted)
-        if not found:
-            known = ", ".join(map(str, self.metrics))
-            raise ConfigurationError(f"metric: found {wanted}, which was not compared; expected one of {known}")
-        return found
-
-    def row(self, name: str, metric: Metric | str | None = None) -> ComparisonRow:
-        """Return one system on one metric; by default the primary one.
-
-        Raises:
-            ConfigurationError: no system has that name, or the metric was not compared.
-        """
-        return self.of(self.primary if metric is None else metric)[self._place(name)]
-
-    def deciding(self, name: str) -> ComparisonRow:
-        """Return the row that decides about one system.
-
-        It is of the primary metric; of a system that has the chunks of the baseline, in a comparison where others have
-        not, it is of what decides where chunks are the same.
-
-        Raises:
-            ConfigurationError: no system has that name.
-        """
-        primary = self.row(name)
-        return next((row for row in self.rows if row.system == name and not row.exploratory), primary)
-
-    def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise ConfigurationError(f"system: found {name!r}; expected one of {', '.join(map(repr, self.names))}")
-        return self.names.index(name)
-
-    def __repr__(self) -> str:
-        names = ", ".join(map(repr, self.names))
-        return f"{type(self).__name__}({names}; {self.primary}, {len(self.query_ids):,} queries)"
-
-
 # The effect of reranking within one system, and whether it is significant.
 
 
@@ -477,7 +153,7 @@ class MovedQuery:
 class Lift(Presentable):
     """What the stages after the first changed, metric by metric."""
 
-    evaluation: EvaluationRecord
+    evaluation: Evaluation
     """The evaluation."""
     primary: Metric
     """The one metric that decides; every other is exploratory."""

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.matching.rule import MatchRule
     from raglift.metrics.computing import Scores
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.variances import VarianceComponents
     from raglift.text.tokens import TokenCounts
     from raglift.types.dataset import Dataset
@@ -54,7 +54,7 @@ def over_repetitions(
     return replace(first, values=np.divide(sums, known, out=np.full_like(sums, np.nan), where=known > 0))
 
 
-def values_by_repetition(evaluation: EvaluationRecord, metric: Metric | str) -> NDArray[np.float64]:
+def values_by_repetition(evaluation: Evaluation, metric: Metric | str) -> NDArray[np.float64]:
     """Return one metric after the last stage, run by run: a row per run, and a column per query.
 
     Args:
@@ -71,7 +71,7 @@ def values_by_repetition(evaluation: EvaluationRecord, metric: Metric | str) -> 
     return _of_all_runs(run, evaluation.dataset, first, rule, evaluation.profile, tables[0].counter)[:, -1, 0]
 
 
-def repetition_components(evaluation: EvaluationRecord, metric: Metric | str) -> VarianceComponents | None:
+def repetition_components(evaluation: Evaluation, metric: Metric | str) -> VarianceComponents | None:
     """Return how much of a metric's variance is between queries, and how much between runs of the same query.
 
     Args:

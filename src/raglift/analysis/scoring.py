@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.notes import evaluation_notes
-from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.repetitions import over_repetitions
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.matching.match import match_rankings, span_upper_bound_of
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
     from raglift.metrics.computing import Scores
+    from raglift.results.evaluation import Evaluation
     from raglift.text.tokens import TokenCounts
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
@@ -35,19 +35,18 @@ if TYPE_CHECKING:
 # A run, matched and scored.
 
 
-def scored_run(
-    run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str, counter: TokenCounts
-) -> EvaluationRecord:
-    """Match and score a run.
+def match_and_score(
+    evaluation: Evaluation, metrics: tuple[Metric, ...], rule: MatchRule, counter: TokenCounts
+) -> Evaluation:
+    """Match and score the run of an evaluation, or do it again.
 
     Args:
-        run: what a system returned.
-        dataset: what it was asked, with the labels.
+        evaluation: with what a system returned, what it was asked, and whose metric conventions.
         metrics: what to compute.
         rule: what counts as a match.
-        profile: whose metric conventions.
         counter: counts tokens, each distinct text once.
     """
+    run, dataset, profile = evaluation.run, evaluation.dataset, evaluation.profile
     rankings = rankings_by_stage(run)
     wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)
     reach = (
@@ -66,11 +65,10 @@ def scored_run(
     scores = score(run, dataset, match_tables, metrics, profile)
     beyond = _beyond_candidates(run, dataset, match_tables[-1], scores, rule, profile)
     scores = over_repetitions(run, dataset, scores, rule, profile, counter)
-    found = EvaluationRecord(
+    found = replace(
+        evaluation,
         run=run,
-        dataset=dataset,
         scores=scores,
-        profile=profile,
         truncated=truncated,
         match_table=tuple(match_tables),
         truncated_tokens=fewest_tokens(truncated, match_tables, run) if any(each.budget for each in metrics) else {},
@@ -80,7 +78,7 @@ def scored_run(
     return replace(found, remarks=tuple(evaluation_notes(found, sorted(cut))))
 
 
-def scored_by(evaluation: EvaluationRecord, rule: MatchRule, counter: TokenCounts) -> EvaluationRecord:
+def scored_by(evaluation: Evaluation, rule: MatchRule, counter: TokenCounts) -> Evaluation:
     """Return an evaluation matched and scored by another rule, in all of its metrics that can be computed here.
 
     Args:
@@ -95,7 +93,7 @@ def scored_by(evaluation: EvaluationRecord, rule: MatchRule, counter: TokenCount
         for metric in evaluation.scores.metrics
         if can_be_scored(metric, run) and (counts or not counts_tokens(metric))
     )
-    return scored_run(run, evaluation.dataset, metrics, rule, evaluation.profile, counter)
+    return match_and_score(evaluation, metrics, rule, counter)
 
 
 def can_be_scored(metric: Metric, run: Run) -> bool:
@@ -104,9 +102,7 @@ def can_be_scored(metric: Metric, run: Run) -> bool:
     return measure.is_installed and (run.inventory is not None or not measure.needs_chunks)
 
 
-def with_metrics(
-    evaluation: EvaluationRecord, metrics: Sequence[Metric], counter: TokenCounts | None = None
-) -> EvaluationRecord:
+def with_metrics(evaluation: Evaluation, metrics: Sequence[Metric], counter: TokenCounts | None = None) -> Evaluation:
     """Return an evaluation with further metrics, from what matched; those that it has already stay as they are.
 
     Args:

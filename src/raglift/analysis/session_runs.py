@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
+    from raglift.results.evaluation import Evaluation
     from raglift.types.rankings import Run
 
 Asked = Callable[[str], frozenset[int]]
@@ -124,9 +124,7 @@ def _facts_by_call(table: MatchTable) -> tuple[dict[int, set[int]], dict[int, se
     return found[0], found[1]
 
 
-def session_runs(
-    evaluation: EvaluationRecord, asked: Callable[[tuple[str | None, ...]], Asked]
-) -> Iterator[SessionRun]:
+def session_runs(evaluation: Evaluation, asked: Callable[[tuple[str | None, ...]], Asked]) -> Iterator[SessionRun]:
     """Yield the first run of each query, then the second, and so on.
 
     Args:
@@ -156,7 +154,7 @@ def _remembered(asked: Asked) -> Asked:
 
 
 def _session_run(
-    evaluation: EvaluationRecord, run: Run, tables: tuple[MatchTable, ...], was_run: NDArray[np.bool_], asks: Asked
+    evaluation: Evaluation, run: Run, tables: tuple[MatchTable, ...], was_run: NDArray[np.bool_], asks: Asked
 ) -> SessionRun:
     return SessionRun(run, was_run, tables, tuple(_facts(evaluation, run, tables, asks)))
 
@@ -180,7 +178,7 @@ def tokens_until_found(table: MatchTable) -> NDArray[np.int64]:
     return tokens
 
 
-def _facts(evaluation: EvaluationRecord, run: Run, tables: Sequence[MatchTable], asks: Asked) -> Iterator[SessionFact]:
+def _facts(evaluation: Evaluation, run: Run, tables: Sequence[MatchTable], asks: Asked) -> Iterator[SessionFact]:
     table, traces, queries = tables[-1], run.traces, evaluation.dataset.queries
     of_facts = table.facts.query
     call, rank = first_calls_and_ranks(table)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.variances import VarianceComponents
 
 
@@ -112,7 +112,7 @@ class SessionAnalysis(Presentable):
         return frame.astype({"call": "Int64", "rank": "Int64", "tokens": "Int64"})
 
 
-def session_analysis(evaluation: EvaluationRecord, asked: Callable[[tuple[str | None, ...]], Asked]) -> SessionAnalysis:
+def session_analysis(evaluation: Evaluation, asked: Callable[[tuple[str | None, ...]], Asked]) -> SessionAnalysis:
     """Return how the sessions of an evaluation went.
 
     Means and recall after each call are over all runs of each query; what became of each fact is told of the first.

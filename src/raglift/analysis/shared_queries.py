@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from raglift.errors import ConfigurationError
 from raglift.types.labels import LabelSources
 from raglift.types.rankings import CANDIDATES
@@ -16,9 +14,10 @@ from raglift.types.rankings import CANDIDATES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Fact, Passage, Query
 
 
@@ -45,7 +44,7 @@ class SharedQueries:
         return values[..., self.places[name]]
 
 
-def check_same_rule(systems: Mapping[str, EvaluationRecord]) -> None:
+def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
     """Raise unless all systems were scored by one match rule and one profile's conventions.
 
     Raises:
@@ -65,7 +64,7 @@ def check_same_rule(systems: Mapping[str, EvaluationRecord]) -> None:
                 )
 
 
-def shared_queries(systems: Mapping[str, EvaluationRecord], baseline: str) -> SharedQueries:
+def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQueries:
     """Return the queries that all systems answered, paired by id.
 
     Raises:
@@ -88,13 +87,9 @@ def shared_queries(systems: Mapping[str, EvaluationRecord], baseline: str) -> Sh
     queries = tuple(query for query in reference.dataset.queries if query.id in kept)
     if len(queries) < max(len(evaluation.dataset) for evaluation in systems.values()):
         notes.append(f"compared on the {_queries(len(queries))} that all systems answered")
-    places = {name: _places(evaluation, queries) for name, evaluation in systems.items()}
+    ids = [query.id for query in queries]
+    places = {name: evaluation.scores.places_of(ids) for name, evaluation in systems.items()}
     return SharedQueries(queries, places, tuple(notes))
-
-
-def _places(evaluation: EvaluationRecord, queries: Sequence[Query]) -> NDArray[np.intp]:
-    place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
-    return np.array([place[query.id] for query in queries], dtype=np.intp)
 
 
 def _check_overlap(baseline: str, common: Mapping[str, Query], name: str, theirs: Mapping[str, Query]) -> None:
@@ -139,7 +134,7 @@ def check_same_queries(
             )
 
 
-def _differences(baseline: str, reference: EvaluationRecord, name: str, evaluation: EvaluationRecord) -> list[str]:
+def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Evaluation) -> list[str]:
     """Say how two datasets differ beyond the questions and labels that they share."""
     ours, theirs = reference.dataset.query_by_id, evaluation.dataset.query_by_id
     notes = [
@@ -195,7 +190,7 @@ def _whose(name: str, sources: LabelSources) -> str:
     return f"{name!r}: {str(sources) or 'labels by people'}"
 
 
-def _hash(evaluation: EvaluationRecord) -> object:
+def _hash(evaluation: Evaluation) -> object:
     return evaluation.run.spec.get("dataset", {}).get("hash")
 
 
@@ -242,7 +237,7 @@ def baseline_of(names: Sequence[str], baseline: str | int | None) -> str:
     raise ConfigurationError(f"baseline: found {baseline!r}; expected one of {', '.join(map(repr, names))}{numbers}")
 
 
-def system_name(evaluation: EvaluationRecord) -> str:
+def system_name(evaluation: Evaluation) -> str:
     """Return what to call a system: a sweep's cell by its name, any other by its stages: `dense + late-interaction`."""
     # The candidates are of the retriever too, asked for more hits
     stages = [stage for stage in evaluation.run.stages if stage.name != CANDIDATES]
@@ -257,7 +252,7 @@ def _name_of(work: re.Match[str]) -> str:
     return f"MCP {work['tool']}" if work["tool"] else work["service"] or work[0]
 
 
-def cell_name(evaluation: EvaluationRecord) -> str:
+def cell_name(evaluation: Evaluation) -> str:
     """Return the name of a sweep's cell; empty for an evaluation that is none."""
     cell = evaluation.run.spec.get("sweep")
     return str(cell.get("name") or "") if isinstance(cell, Mapping) else ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from raglift.analysis.records import ComparisonRecord
+    from raglift.results.comparison import Comparison
     from raglift.types.metric import Metric
     from raglift.types.rankings import Cost
 
@@ -68,7 +68,7 @@ _COSTS: dict[str, Callable[[Cost], float | None]] = {
 
 
 def tradeoff(
-    comparison: ComparisonRecord,
+    comparison: Comparison,
     quality: Metric | str | None = None,
     costs: Sequence[str] | None = None,
     *,
@@ -108,7 +108,7 @@ def tradeoff(
     return Tradeoff(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
 
 
-def has_costs(comparison: ComparisonRecord) -> bool:
+def has_costs(comparison: Comparison) -> bool:
     """Return whether latency or context tokens are known of some system, so that there is a tradeoff to show."""
     found = [_costs_of(comparison, name, comparison.primary, {}) for name in comparison.names]
     return any(cost in of_one for of_one in found for cost in _USUAL) or _have_indexes(found)
@@ -131,7 +131,7 @@ def _with_winners(rows: Sequence[SystemCost], costs: Sequence[str]) -> list[Syst
 
 
 def _costs_of(
-    comparison: ComparisonRecord, name: str, metric: Metric, known: Mapping[str, Mapping[str, float]]
+    comparison: Comparison, name: str, metric: Metric, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
     """Return what is known of one system's costs."""
     evaluation = comparison.evaluation(name)
@@ -142,7 +142,7 @@ def _costs_of(
     return {label: float(value) for label, value in found.items() if value is not None and not math.isnan(value)}
 
 
-def context_tokens_of(comparison: ComparisonRecord, name: str, metric: Metric) -> float | None:
+def context_tokens_of(comparison: Comparison, name: str, metric: Metric) -> float | None:
     """Return the mean tokens of the hits that the quality looks at; None if they were not counted."""
     for row in comparison.rows:
         if row.system == name and row.metric.name == _CONTEXT and row.metric.depth == metric.depth:
@@ -179,7 +179,7 @@ _HOW = (
 )
 
 
-def check_known(comparison: ComparisonRecord, known: Mapping[str, Mapping[str, float]]) -> None:
+def check_known(comparison: Comparison, known: Mapping[str, Mapping[str, float]]) -> None:
     """Check costs that the caller knows.
 
     Raises:

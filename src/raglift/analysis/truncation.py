@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
     from raglift.types.rankings import Run
 
 
@@ -47,7 +47,7 @@ class Truncation:
         return truncation_mark(self.share) if self else ""
 
 
-def truncation_of(evaluation: EvaluationRecord) -> Truncation:
+def truncation_of(evaluation: Evaluation) -> Truncation:
     """Return what the embedding model and the rerankers of a system read in part, as far as its run says."""
     run = evaluation.run
     index = None if run.cost is None else run.cost.index
@@ -89,7 +89,7 @@ def _exceed(count: int) -> str:
     return "exceeds" if count == 1 else "exceed"
 
 
-def marked(name: str, evaluation: EvaluationRecord) -> str:
+def marked(name: str, evaluation: Evaluation) -> str:
     """Return a system's name, with the share of truncated chunks behind it where there are any."""
     return " ".join(filter(None, [name, truncation_of(evaluation).mark]))
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
+    from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 
     Integers = NDArray[np.int64]
@@ -50,7 +50,7 @@ _ValueT = TypeVar("_ValueT")
 class _Side:
     """One system: its matches down to the depth, and its hits there."""
 
-    evaluation: EvaluationRecord
+    evaluation: Evaluation
     metric: Metric
     table: MatchTable
     places: NDArray[np.intp]
@@ -63,7 +63,7 @@ class _Side:
     """Which queries are looked at and have labels."""
 
     @classmethod
-    def of(cls, evaluation: EvaluationRecord, metric: Metric, places: NDArray[np.intp] | None = None) -> _Side:
+    def of(cls, evaluation: Evaluation, metric: Metric, places: NDArray[np.intp] | None = None) -> _Side:
         """Return a system's hits down to the depth of a metric, of some queries or of all."""
         table, of_hits = cut_at_depth(match_tables_of(evaluation)[-1], _of_hits(metric))
         labelled = np.array([query.is_labelled for query in evaluation.dataset.queries], dtype=np.bool_)
@@ -210,7 +210,7 @@ class Unjudged:
 
 
 def unjudged_of(
-    systems: Mapping[str, EvaluationRecord],
+    systems: Mapping[str, Evaluation],
     metric: Metric,
     places: Mapping[str, NDArray[np.intp]] | None = None,
     *,

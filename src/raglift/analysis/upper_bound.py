@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.matching.coverage import Interval
     from raglift.matching.matches import MatchTable
+    from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
     from raglift.types.labels import Passage, Query
     from raglift.types.rankings import Inventory
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 # The matches of an evaluation's stages: cached from the run, or matched again after loading.
 
 
-def rule_of(evaluation: EvaluationRecord) -> MatchRule:
+def rule_of(evaluation: Evaluation) -> MatchRule:
     """Return the rule by which hits were matched."""
     return MatchRule(**evaluation.run.spec["match"])
 
 
-def match_tables_of(evaluation: EvaluationRecord) -> tuple[MatchTable, ...]:
+def match_tables_of(evaluation: Evaluation) -> tuple[MatchTable, ...]:
     """Return what matched, for each stage; of a loaded evaluation it is matched once, and kept."""
     return evaluation.match_table or evaluation.once("match tables", lambda: _match_tables(evaluation))
 
 
-def _match_tables(evaluation: EvaluationRecord) -> tuple[MatchTable, ...]:
+def _match_tables(evaluation: Evaluation) -> tuple[MatchTable, ...]:
     rankings = rankings_by_stage(evaluation.run)
     return tuple(match_run(evaluation.run, rankings, evaluation.dataset.queries, rule_of(evaluation)))
 
@@ -60,7 +60,7 @@ def highest_grade(dataset: Dataset) -> int:
     return max((fact.ideal_grade for query in dataset.queries if query.is_labelled for fact in query.facts), default=1)
 
 
-def depth_of(evaluation: EvaluationRecord, k: int | None) -> int:
+def depth_of(evaluation: Evaluation, k: int | None) -> int:
     """Return a depth to look at: the one asked for, else the deepest that was scored.
 
     Raises:
@@ -418,7 +418,7 @@ class Headroom:
         return bool(self.exact.all())
 
 
-def headroom(evaluation: EvaluationRecord, k: int | None = None) -> Headroom:
+def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     """Return recall and NDCG of a perfect reranker over the same candidates.
 
     Recall@k is that of the k candidates that satisfy most facts. NDCG@k is bounded by placing each fact with its best

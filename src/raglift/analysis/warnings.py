@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from raglift.analysis.comparison import Paired
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
+    from raglift.analysis.records import ComparisonRow, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.analysis.unjudged import Unjudged
+    from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
     from raglift.types.rankings import Run, Vocabulary
 
@@ -38,14 +39,13 @@ _NAMED = 6
 
 
 def warnings_of(
-    systems: Mapping[str, EvaluationRecord],
+    systems: Mapping[str, Evaluation],
     shared: SharedQueries,
     paired: Paired,
     rows: Sequence[ComparisonRow],
     fairness: Fairness | None = None,
     unjudged: Unjudged | None = None,
     *,
-    held_out: bool,
     is_chosen: bool = False,
 ) -> list[str]:
     """Return what a reader should be warned of, the gravest first.
@@ -57,7 +57,6 @@ def warnings_of(
         rows: of the comparison, those of the primary metric first.
         fairness: what was done because systems have different chunks.
         unjudged: what hits that nobody judged can do to the verdict.
-        held_out: whether the best was measured on queries that had no part in choosing it.
         is_chosen: whether the baseline was chosen for its mean.
     """
     deciding = rows[: len(systems)]
@@ -65,7 +64,7 @@ def warnings_of(
     return [
         *few_queries(min(row.n for row in deciding)),
         *_no_fair_pair(paired),
-        *_best_of_many(paired, deciding, held_out=held_out, is_chosen=is_chosen),
+        *_best_of_many(paired, deciding, is_chosen=is_chosen),
         *(
             _unjudged(unjudged, paired.names[paired.baseline], deciding)
             if any(query.judged_irrelevant for query in shared.queries)
@@ -96,7 +95,7 @@ def few_queries(n: int) -> list[str]:
     return [f"only {n} labelled {queries}: below {FEW_QUERIES}, intervals and p-values are unreliable"]
 
 
-def not_read(evaluation: EvaluationRecord) -> list[str]:
+def not_read(evaluation: Evaluation) -> list[str]:
     """Return which texts the models cannot read, and what they did not read to the end."""
     known = [vocabulary for stage in evaluation.run.stages for vocabulary in stage.vocabularies]
     return [*vocabulary_warnings(known), *read_in_part_notes(evaluation.run)]
@@ -149,7 +148,7 @@ def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
 
     Args:
         run: what a system returned.
-        beyond: as `EvaluationRecord.beyond_candidates`.
+        beyond: as `Evaluation.beyond_candidates`.
     """
     notes = []
     for stage in run.stages:
@@ -176,7 +175,7 @@ def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
     return notes
 
 
-def new_evidence(evaluation: EvaluationRecord) -> list[str]:
+def new_evidence(evaluation: Evaluation) -> list[str]:
     """Return the evaluation's own notes of hits that were not candidates, where there are any."""
     stages = evaluation.run.stages
     if not any(stage.changed_hits is not None and stage.changed_hits.not_candidates for stage in stages):
@@ -189,7 +188,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _lengths(
-    systems: Mapping[str, EvaluationRecord], metric: Metric, rows: Sequence[ComparisonRow], fairness: Fairness | None
+    systems: Mapping[str, Evaluation], metric: Metric, rows: Sequence[ComparisonRow], fairness: Fairness | None
 ) -> list[str]:
     """Warn of systems whose hits are much longer than others', where they are not compared by what is read."""
     if metric.k is None:
@@ -245,7 +244,7 @@ def _budget(fairness: Fairness, facts: int) -> list[str]:
     return found
 
 
-def _containment(systems: Mapping[str, EvaluationRecord], lengths: Mapping[str, float]) -> list[str]:
+def _containment(systems: Mapping[str, Evaluation], lengths: Mapping[str, float]) -> list[str]:
     """Warn of different chunks compared by containment, under which the size alone decides what can match."""
     first = next(iter(systems.values()))
     if rule_of(first).mode != "containment":
@@ -291,7 +290,7 @@ def too_skewed_note(row: ComparisonRow | LiftRow, name: str, other: str) -> list
     return [f"{name} against {other} is {TOO_SKEWED}: {outweighed_text(row.difference)}; more queries would show them"]
 
 
-def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:
+def _own_notes(systems: Mapping[str, Evaluation]) -> list[str]:
     """Pass on what systems say of truncating models and of hits that were not candidates, each distinct note once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
@@ -300,7 +299,7 @@ def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:
     return [f"{named(names)}: {note}" for note, names in by_note.items()]
 
 
-def _machines(systems: Mapping[str, EvaluationRecord]) -> list[str]:
+def _machines(systems: Mapping[str, Evaluation]) -> list[str]:
     """Warn of latency that was not measured on machines of one kind."""
     by_machine: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
@@ -328,27 +327,17 @@ def _no_fair_pair(paired: Paired) -> list[str]:
     ]
 
 
-def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out: bool, is_chosen: bool) -> list[str]:
+def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, is_chosen: bool) -> list[str]:
     """Warn that the best of several was chosen on the queries that measure it."""
     known = [row for row in deciding if row.n and not row.truncated]
-    if len(paired.names) <= 2 or not known or (held_out and not is_chosen):
+    if len(paired.names) <= 2 or not known:
         return []
-    best = max(known, key=lambda row: row.mean)
+    best, many = max(known, key=lambda row: row.mean).system, f"the best of {len(deciding)} on these same queries"
     if is_chosen:
-        how = "" if held_out else "; hold_out=True (--hold-out) chooses on one half and measures on the other"
-        return [
-            (
-                f"the baseline, {best.system}, was picked as the best of {len(deciding)} on these same queries, so "
-                "differences to it are probably overstated and p-values too small; name a baseline to test against it"
-                f"{how}"
-            )
-        ]
-    return [
-        (
-            f"{best.system} was picked as the best of {len(deciding)} on these same queries, so its lead is probably "
-            "overstated; hold_out=True (--hold-out) chooses on one half of the queries and measures on the other"
-        )
-    ]
+        overstated = "differences to it are probably overstated and p-values too small"
+        return [f"the baseline, {best}, was picked as {many}, so {overstated}; name a baseline to test against it"]
+    check = "comparison.recommend() checks a choice on queries that took no part in it"
+    return [f"{best} was picked as {many}, so its lead is probably overstated; {check}"]
 
 
 def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[ComparisonRow]) -> list[str]:
@@ -360,7 +349,7 @@ def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[Compa
     return [unjudged_text(unjudged, list(shown))]
 
 
-def _candidates(systems: Mapping[str, EvaluationRecord]) -> dict[str, int]:
+def _candidates(systems: Mapping[str, Evaluation]) -> dict[str, int]:
     """Return how many hits each system was asked for; agents, which ask for as many as they choose, are left out.
 
     None where all were asked for as many as fill one prompt.
@@ -371,7 +360,7 @@ def _candidates(systems: Mapping[str, EvaluationRecord]) -> dict[str, int]:
     return {name: int(one.run.spec["candidates"]) for name, one in systems.items() if not one.run.has_sessions}
 
 
-def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> dict[str, int]:
+def _failures(systems: Mapping[str, Evaluation], shared: SharedQueries) -> dict[str, int]:
     labelled = [number for number, query in enumerate(shared.queries) if query.is_labelled]
     return {
         name: sum(evaluation.run.traces[place].error is not None for place in shared.places[name][labelled].tolist())

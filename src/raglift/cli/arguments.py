@@ -147,10 +147,6 @@ Primary = Annotated[
 Names = Annotated[
     tuple[str, ...], typer.Option(help="Names of the runs, such as 'small,large'. Default: folder names."), separate
 ]
-HoldOut = Annotated[
-    bool,
-    typer.Option("--hold-out", help="Choose the best run on one half of the queries and measure it on the other."),
-]
 CompareMatch = Annotated[
     str | None,
     choice(

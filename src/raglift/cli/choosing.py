@@ -12,7 +12,6 @@ from raglift.cli.arguments import (
     BASELINE,
     AsJson,
     CompareMatch,
-    HoldOut,
     Names,
     Primary,
     PromptBudget,
@@ -54,10 +53,9 @@ class Compare:
     primary: Primary = None
     names: Names = ()
     seed: int = 0
-    """Random seed of the permutation tests and of --hold-out."""
+    """Random seed of the permutation tests."""
     confidence: float = 0.95
     """Confidence level of the intervals."""
-    hold_out: HoldOut = False
     match: CompareMatch = None
     budget: PromptBudget = None
     by_tag: bool = False

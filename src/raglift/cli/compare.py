@@ -22,7 +22,7 @@ from raglift.utilities.display import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.analysis.records import EvaluationRecord, Lift, TagSlices
+    from raglift.analysis.records import Lift, TagSlices
     from raglift.cli.choosing import Compare
     from raglift.rendering.document import Part
     from raglift.results.comparison import Comparison
@@ -49,7 +49,6 @@ def _several_runs(request: Compare) -> None:
         names=request.names or None,
         seed=request.seed,
         confidence=request.confidence,
-        hold_out=request.hold_out,
         match=request.match,
         budget=project_budget(request.budget),
     )
@@ -73,7 +72,7 @@ def _next_line(request: Compare) -> str:
 def _one_run(request: Compare) -> None:
     """Show the reranker lift of one saved evaluation."""
     (folder,) = request.runs
-    ignored = [name for name in ("baseline", "names", "hold_out", "match", "budget") if getattr(request, name)]
+    ignored = [name for name in ("baseline", "names", "match", "budget") if getattr(request, name)]
     if ignored:
         option = f"--{ignored[0].replace('_', '-')}"
         raise ConfigurationError(f"compare: found {option} with one run; expected two runs or more to compare")
@@ -120,11 +119,10 @@ def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
         **attributes(comparison, "primary", "baseline"),
         "match": baseline.run.spec["match"],
         "fairness": _fairness_as_json(comparison),
-        **attributes(comparison, "baseline_reason", "best", "best_without_truncation"),
+        **attributes(comparison, "baseline_reason", "best"),
         "systems": [_system_as_json(name, evaluation) for name, evaluation in systems],
         **attributes(comparison, "query_ids", "method"),
         "rows": records(comparison.to_frame()),
-        "held_out": comparison.held_out,
         "tradeoff": records(comparison.pareto().to_frame()) if has_costs(comparison) else None,
         **attributes(comparison, "warnings", "notes"),
     }
@@ -142,7 +140,7 @@ def _system_as_json(name: str, evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _stages_as_json(evaluation: EvaluationRecord) -> list[dict[str, Any]]:
+def _stages_as_json(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [attributes(stage, "name", "system") for stage in evaluation.run.stages]
 
 

@@ -21,8 +21,8 @@ from raglift.gating.deciding import gate
 from raglift.gating.records import Outcome
 from raglift.gating.view import gate_view
 from raglift.rendering.terminal import document_text, print_document
-from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
+from raglift.results.sources import distinct_names
 from raglift.sweep.folder import SweepFolder
 from raglift.utilities.display import printable, short_repr
 from raglift.utilities.limits import is_there, resolved, user_path

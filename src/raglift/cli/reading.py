@@ -14,7 +14,6 @@ from raglift.cli.arguments import (
     CompareMatch,
     Documents,
     Encoding,
-    HoldOut,
     Include,
     Names,
     Output,
@@ -60,10 +59,9 @@ class Report:
     primary: Primary = None
     names: Names = ()
     seed: int | None = None
-    """Random seed of the permutation tests and of --hold-out. Default: 0, or the sweep's."""
+    """Random seed of the permutation tests. Default: 0, or the sweep's."""
     confidence: float | None = None
     """Confidence level of the intervals. Default: 0.95."""
-    hold_out: HoldOut = False
     match: CompareMatch = None
     overwrite: bool = False
     """Replace an existing file; an HTML report is always replaced."""

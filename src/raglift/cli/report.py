@@ -67,7 +67,7 @@ def _found(request: Report) -> Evaluation | Comparison | SweepResult:
     if sweeps:
         return _sweep(request)
     if len(request.runs) == 1:
-        _refuse(request, "one run", "baseline", "names", "hold_out", "match")
+        _refuse(request, "one run", "baseline", "names", "match")
         return load_evaluation(request.runs[0])
     return compare(
         request.runs,
@@ -76,13 +76,12 @@ def _found(request: Report) -> Evaluation | Comparison | SweepResult:
         names=request.names or None,
         seed=request.seed or 0,
         confidence=_confidence(request),
-        hold_out=request.hold_out,
         match=request.match,
     )
 
 
 def _sweep(request: Report) -> SweepResult:
-    _refuse(request, "a sweep", "names", "confidence", "hold_out", "match")
+    _refuse(request, "a sweep", "names", "confidence", "match")
     result = load_sweep_result(request.runs[0])
     if request.primary is not None and result.finished:
         known = next(one.evaluation for one in result.finished if one.evaluation is not None).scores.metrics

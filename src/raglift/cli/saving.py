@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.errors import CacheError, ConfigurationError, RunError
-from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
+from raglift.results.sources import distinct_names
 from raglift.running.answers import FILE
 from raglift.running.systems import identity_of
 from raglift.sweep.engine import load_sweep_result

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from raglift.errors import ConfigurationError
 from raglift.matching.match import grade_by_labels
 from raglift.matching.rule import MatchRule, Text
-from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import Evaluation
+from raglift.results.sources import distinct_names
 from raglift.text.normalization import normalize
 from raglift.types.labels import Query
 

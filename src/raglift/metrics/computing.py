@@ -143,6 +143,11 @@ class Scores:
         places = [self.metrics.index(metric) for metric in metrics]
         return replace(self, metrics=tuple(metrics), values=self.values[:, places])
 
+    def places_of(self, query_ids: Sequence[str]) -> NDArray[np.intp]:
+        """Return where some queries stand among these."""
+        place = {query_id: number for number, query_id in enumerate(self.query_ids)}
+        return np.array([place[query_id] for query_id in query_ids], dtype=np.intp)
+
     def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
         """Return one metric's values at one stage, one a query; NaN if the query is left out.
 

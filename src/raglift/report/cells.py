@@ -23,8 +23,9 @@ from raglift.report.format import (
 from raglift.utilities.display import TRUNCATED
 
 if TYPE_CHECKING:
-    from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
+    from raglift.analysis.records import ComparisonRow, LiftRow
     from raglift.report.format import Bounds, Change
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
     from raglift.types.metric import Metric
@@ -62,7 +63,7 @@ def mean_cell(
     return replace(cell, low=interval.low, middle=mean, high=interval.high)
 
 
-def stage_mean_cell(evaluation: EvaluationRecord, metric: Metric, confidence: float) -> Cell:
+def stage_mean_cell(evaluation: Evaluation, metric: Metric, confidence: float) -> Cell:
     """Return the mean of a metric after the last stage, with its interval; `–` if it was not scored."""
     scores, stage = evaluation.scores, evaluation.after
     if metric not in scores.metrics:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
 
 
-def fairness_sentences(comparison: ComparisonRecord) -> list[str]:
+def fairness_sentences(comparison: Comparison) -> list[str]:
     """Return what decides and why, what cannot be compared, who leads, and where k hits are much of an index."""
     found, systems = comparison.fairness, dict(zip(comparison.names, comparison.evaluations, strict=True))
     if found is None:
@@ -73,7 +74,7 @@ def size_sentences(found: Fairness) -> list[str]:
     return sentences
 
 
-def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:
+def _not_comparable(comparison: Comparison, found: Fairness) -> list[str]:
     """Return, of systems whose prompts end before the budget, what they find as deployed, and how to fill them."""
     open_rows = [name for name in comparison.others if comparison.deciding(name).verdict == NOT_COMPARABLE]
     if found.filled is None or found.unfilled is None:
@@ -113,7 +114,7 @@ def matching_sentence(found: Fairness) -> str:
     return f"Hits are matched by coverage; {by}, {mean_title(found.in_hits)} is {means}."
 
 
-def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> list[str]:
+def index_sentences(systems: Mapping[str, Evaluation], k: int | None) -> list[str]:
     """Return where k hits are more than a tenth of an index, as `10 hits are 56% of the index of a (18 chunks).`.
 
     Args:

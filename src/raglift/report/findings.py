@@ -18,9 +18,10 @@ from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysis
-    from raglift.analysis.records import EvaluationRecord, Lift
+    from raglift.analysis.records import Lift
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.analysis.upper_bound import Headroom
+    from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 
 MOVED = 10
@@ -31,7 +32,7 @@ MOVED = 10
 class Findings:
     """What was found of an evaluation, by the metric that decides."""
 
-    evaluation: EvaluationRecord
+    evaluation: Evaluation
     """The evaluation."""
     primary: Metric
     """The metric that decides."""
@@ -59,7 +60,7 @@ class Findings:
 
 
 def findings(
-    evaluation: EvaluationRecord,
+    evaluation: Evaluation,
     primary: Metric | str | None = None,
     *,
     seed: int = 0,
@@ -83,7 +84,7 @@ def findings(
     return evaluation.once(key, lambda: _findings(evaluation, decides, seed, confidence))
 
 
-def _findings(evaluation: EvaluationRecord, primary: Metric, seed: int, confidence: float) -> Findings:
+def _findings(evaluation: Evaluation, primary: Metric, seed: int, confidence: float) -> Findings:
     lift = None
     if len(evaluation.scores.stages) > 1:
         lift = reranker_lift(evaluation, primary=primary, seed=seed, confidence=confidence, moved=MOVED)
@@ -106,7 +107,7 @@ def _findings(evaluation: EvaluationRecord, primary: Metric, seed: int, confiden
     )
 
 
-def _failures(evaluation: EvaluationRecord) -> list[str]:
+def _failures(evaluation: Evaluation) -> list[str]:
     """Return how many queries failed, and why the first did: above everything else, since they count 0."""
     first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
     if first is None:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from raglift.analysis.explanation import ExplainedHit, Explanation, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.records import EvaluationRecord, Method, SystemCost
+    from raglift.analysis.records import Method, SystemCost
     from raglift.matching.rule import MatchRule
+    from raglift.results.evaluation import Evaluation
     from raglift.stats.paired_tests import PairedDifference
     from raglift.types.metric import Metric
 
@@ -40,7 +41,7 @@ _MEGABYTE = 1e6
 _SAYING_WHAT_WAS_JUDGED = ("judged", "unjudged")
 
 
-def marks(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
+def marks(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     """Return the marks of a stage's mean: † if it is too deep for the stage, § if hits raise it that were added."""
     return TRUNCATED * evaluation.is_truncated(stage, metric) + BEYOND * evaluation.is_beyond_candidates(stage, metric)
 

@@ -8,7 +8,7 @@ from raglift.analysis.explanation import Explanation
 from raglift.analysis.factors import FactorEffects
 from raglift.analysis.outcomes import FailureAnalysis
 from raglift.analysis.recommendation import Recommendation
-from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Lift, TagSlices, Tradeoff
+from raglift.analysis.records import Lift, TagSlices, Tradeoff
 from raglift.analysis.sessions import SessionAnalysis
 from raglift.analysis.tuning import Tuning
 from raglift.rendering.presenting import view_of, whole
@@ -23,13 +23,10 @@ from raglift.report.views.analyses import (
     tradeoff_view,
     tuning_view,
 )
-from raglift.report.views.comparison import comparison_view
-from raglift.report.views.evaluation import evaluation_view, lift_view
+from raglift.report.views.evaluation import lift_view
 from raglift.report.views.sessions import sessions_view
 
-view_of.register(EvaluationRecord, evaluation_view)
 view_of.register(Lift, lift_view)
-view_of.register(ComparisonRecord, comparison_view)
 view_of.register(TagSlices, whole(slices_view))
 view_of.register(Tradeoff, whole(tradeoff_view))
 view_of.register(Recommendation, whole(recommendation_view))

@@ -12,13 +12,11 @@ from raglift.analysis.paired_statistics import (
     interval_of,
     outweighed_text,
 )
-from raglift.analysis.truncation import truncation_of
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Table
 from raglift.report.format import (
     confidence_text,
     decimals_of,
-    difference_text,
     interval_in_words,
     level,
     outcome_text,
@@ -33,7 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, Lift
+    from raglift.analysis.records import ComparisonRow, Lift
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
 
 
 # Sentences about results: whether a difference is significant, and where recall is lost.
@@ -122,7 +122,7 @@ def over_candidates_sentence(lift: Lift) -> str:
     return f"Over the candidates: from {before} to {after} ({change}; exploratory)."
 
 
-def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence: float = 0.95) -> str:
+def one_stage_sentence(evaluation: Evaluation, metric: Metric, confidence: float = 0.95) -> str:
     """Return how often the only stage finds the right passage, or else the mean of a metric with its interval.
 
     "The right passage comes first for 41 of 100 questions and is among the first 10 for 79." The shares are HitRate@1
@@ -225,7 +225,7 @@ def _either(*options: str) -> str:
     return given[0] if len(given) == 1 else f"{', '.join(given[:-1])}, or {given[-1]}"
 
 
-def failure_sentence(evaluation: EvaluationRecord) -> str:
+def failure_sentence(evaluation: Evaluation) -> str:
     """Return how many queries failed; empty if none did."""
     failed = sum(trace.error is not None for trace in evaluation.run.traces)
     if not failed:
@@ -236,7 +236,7 @@ def failure_sentence(evaluation: EvaluationRecord) -> str:
     return f"{failed:,} of {counted(of, 'query')} failed and {counts} 0."
 
 
-def comparison_sentence(comparison: ComparisonRecord) -> str:
+def comparison_sentence(comparison: Comparison) -> str:
     """Return which system is best and what that is worth, in at most 30 words, with what could change it.
 
     "dense has the highest NDCG@10 of 4 systems, 0.682, significantly above the baseline's 0.554."
@@ -272,7 +272,7 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     return f"{first}, {_against_baseline(comparison, row, decides)}{_caution(comparison, best)}."
 
 
-def _against_baseline(comparison: ComparisonRecord, row: ComparisonRow, decides: ComparisonRow) -> str:
+def _against_baseline(comparison: Comparison, row: ComparisonRow, decides: ComparisonRow) -> str:
     """Return what the best system is worth beside the baseline."""
     value = f"{decides.baseline_mean:.{decimals_of(decides.metric)}f}"
     if decides.metric != row.metric:  # it has the chunks of the baseline
@@ -294,7 +294,7 @@ def _against_baseline(comparison: ComparisonRecord, row: ComparisonRow, decides:
     }.get(str(decides.verdict), "but cannot be compared with the baseline")
 
 
-def _recall_at_budget(comparison: ComparisonRecord, name: str, other: str | None = None) -> str:
+def _recall_at_budget(comparison: Comparison, name: str, other: str | None = None) -> str:
     """Return recall at the budget with its interval, in brackets; empty where recall up to it does not decide.
 
     Of two systems in the order of the sentence.
@@ -312,7 +312,7 @@ def _recall_at_budget(comparison: ComparisonRecord, name: str, other: str | None
     return f" (at {found.budget.most:,} tokens {finds}{' against '.join(shares)} of the facts)"
 
 
-def _not_comparable_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
+def _not_comparable_sentence(row: ComparisonRow, comparison: Comparison) -> str:
     """Return that two prompts are not of one size, and what each system finds as deployed."""
     found = comparison.fairness
     pair = (comparison.baseline, row.system)
@@ -324,7 +324,7 @@ def _not_comparable_sentence(row: ComparisonRow, comparison: ComparisonRecord) -
     return f"{NOT_COMPARABLE.capitalize()}: {sends}{f'; as deployed, {finds}' if finds else ''}."
 
 
-def as_deployed(comparison: ComparisonRecord, name: str) -> str:
+def as_deployed(comparison: Comparison, name: str) -> str:
     """Return what share of the facts a system finds as deployed, with how many tokens; empty if that is not known."""
     found = comparison.fairness
     if found is None or found.in_hits is None or found.sent is None:
@@ -336,7 +336,7 @@ def as_deployed(comparison: ComparisonRecord, name: str) -> str:
     return f"{short_name(name)} finds {share} of the facts with {found.sent[name]:,.0f} tokens"
 
 
-def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
+def _pair_sentence(row: ComparisonRow, comparison: Comparison) -> str:
     """Return which of two systems is better, or which of two agents searches better."""
     name, decimals = mean_title(comparison.primary), decimals_of(row.metric)
     new, old = short_name(row.system), short_name(comparison.baseline)
@@ -368,27 +368,25 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     return f"{short_name(better)} {how} {short_name(worse)}: {means}, statistically significant {on}{caution}."
 
 
-def _all_search(comparison: ComparisonRecord) -> bool:
+def _all_search(comparison: Comparison) -> bool:
     """Whether all systems are agents that search several times, and what decides is a measure of their searches."""
     return comparison.primary.name in _OF_SEARCHES and all(one.run.has_sessions for one in comparison.evaluations)
 
 
-def _caution(comparison: ComparisonRecord, best: str) -> str:
+def _caution(comparison: Comparison, best: str) -> str:
     """Return what would make another system the best, beginning with `; `; empty if nothing is known to."""
     if failed := _failed_whole(comparison):
         return f"; every query of {short_name(failed[0])} failed"
-    fair, whole = comparison.fairness, comparison.best_without_truncation
+    fair = comparison.fairness
     if fair is not None and not fair.decides and fair.area is not None and fair.area in comparison.metrics:
         rows = [row for row in comparison.of(fair.area) if row.n and not row.truncated]
         other = max(rows, key=lambda row: row.mean).system if rows else best
         if other != best and not any(fair.ends_early(row.system, row.n) for row in rows):
             return f"; at equal prompts of {fair.budget.most:,} tokens {short_name(other)} leads"
-    if whole is not None and whole != best and truncation_of(comparison.evaluation(best)):
-        return f"; without truncated chunks {short_name(whole)} leads"
     return ""
 
 
-def _failed_whole(comparison: ComparisonRecord) -> list[str]:
+def _failed_whole(comparison: Comparison) -> list[str]:
     """Return the systems of which every query failed."""
     systems = zip(comparison.names, comparison.evaluations, strict=True)
     return [name for name, one in systems if all(trace.error is not None for trace in one.run.traces)]
@@ -405,20 +403,7 @@ def short_name(name: str, most: int = _WORDS_OF_NAME) -> str:
     return name
 
 
-def held_out_sentence(comparison: ComparisonRecord) -> str:
-    """Return the outcome of the best system on queries that had no part in choosing it; empty if not asked for."""
-    held = comparison.held_out
-    if held is None:
-        return ""
-    others, second = ("", ", the second best there") if held.of_all else (" of the others", "")
-    return (
-        f"Held-out check: the best{others} on {len(held.selection):,} queries, {held.system}, has {held.mean:.3f} on "
-        f"the other {len(held.held_out):,}, and {held.baseline}{second}, {held.baseline_mean:.3f}: "
-        f"{difference_text(held.difference)}, {p_equation(held.difference.p)}, {held.verdict}."
-    )
-
-
-def best_of(comparison: ComparisonRecord) -> str:
+def best_of(comparison: Comparison) -> str:
     """Return the system with the highest mean of the primary metric, of equal ones the baseline."""
     best = comparison.best
     if best is None or comparison.row(best).mean == comparison.row(comparison.baseline).mean:
@@ -426,13 +411,13 @@ def best_of(comparison: ComparisonRecord) -> str:
     return best
 
 
-def baseline_sentence(comparison: ComparisonRecord) -> str:
+def baseline_sentence(comparison: Comparison) -> str:
     """Return which system the others are compared with, and why."""
     reason = f" ({comparison.baseline_reason})" if comparison.baseline_reason else ""
     return f"Baseline: {comparison.baseline}{reason}."
 
 
-def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int | None:
+def failure_analysis_depth(evaluation: Evaluation, primary: Metric) -> int | None:
     """Return the depth at which a fact counts as found next to a metric; None for the deepest that was scored."""
     k = primary.k
     return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
@@ -446,7 +431,7 @@ def _nothing_counts(name: str) -> str:
     return f"No query has labels that count, so {name} cannot be computed."
 
 
-def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
+def _shallow(evaluation: Evaluation, metric: Metric) -> str:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, metric)]
     if evaluation.is_beyond_candidates(evaluation.after, metric):
         return f"hits that were not candidates raise {mean_title(metric)}"
@@ -487,7 +472,7 @@ _CAUSES_SHOWN = 4
 _QUERIES_NAMED = 3
 
 
-def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> Table | None:
+def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table | None:
     """Return causes, how many queries each took, and which; None if no query failed.
 
     Args:
@@ -512,7 +497,7 @@ def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> 
     )
 
 
-def causes_sentence(evaluation: EvaluationRecord) -> str:
+def causes_sentence(evaluation: Evaluation) -> str:
     """Return why queries failed, the commonest cause first; empty if all did for one cause, or none failed."""
     found = failures_of(evaluation.run)
     if len(found) < 2:

@@ -1,54 +1,114 @@
-"""The public result of `compare()`."""
+"""Systems compared on the same queries."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeGuard
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.agents import Agents, compared_agents
-from raglift.analysis.comparison import compare_systems
+from raglift.analysis.baselines import choose_baseline
+from raglift.analysis.comparison import (
+    Alike,
+    apart_from,
+    bounds_of_prompts,
+    fair_systems,
+    not_in_common,
+    pair_up,
+    rows_of,
+)
+from raglift.analysis.fairness import with_leads
 from raglift.analysis.frames import frame_of, per_query_frames, row_columns
 from raglift.analysis.lift import comparison_by_tag
+from raglift.analysis.notes import retries_note
+from raglift.analysis.paired_statistics import method_of, method_text
 from raglift.analysis.recommendation import Recommendation, recommendation
-from raglift.analysis.records import ComparisonRecord, EvaluationRecord, TagSlices, Tradeoff
-from raglift.analysis.shared_queries import cell_name, system_name
+from raglift.analysis.shared_queries import baseline_of, shared_queries
 from raglift.analysis.tradeoffs import tradeoff
+from raglift.analysis.unjudged import unjudged_of
+from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
-from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.metrics.parsing import as_metric
+from raglift.rendering.presenting import Presentable, view_of
+from raglift.report.views.comparison import comparison_view
+from raglift.results.sources import named_evaluations
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.margins import MARGIN
-from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     import pandas as pd
 
+    from raglift.analysis.fairness import Fairness
+    from raglift.analysis.records import ComparisonRow, Method, TagSlices, Tradeoff
+    from raglift.analysis.unjudged import Unjudged
     from raglift.matching.rule import MatchRule
-    from raglift.rendering.presenting import Presentable
     from raglift.report.charts.plots import ComparisonPlots
+    from raglift.results.evaluation import Evaluation
+    from raglift.results.sources import Source
+    from raglift.types.labels import LabelSources
     from raglift.types.metric import Metric
 
 
-Source = EvaluationRecord | str | os.PathLike[str]
-"""An evaluation, or the folder of a saved one."""
-_FEWEST = 2
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(ComparisonRecord):
+class Comparison(Presentable):
     """Two or more systems on the same queries, each compared with a baseline."""
 
+    names: tuple[str, ...]
+    """What the systems are called, in the order given."""
     evaluations: tuple[Evaluation, ...]
     """What was measured of each."""
+    baseline: str
+    """The system that the others are compared with."""
+    primary: Metric
+    """The one metric that decides; every other is exploratory."""
+    query_ids: tuple[str, ...]
+    """The queries that all systems answered, in the baseline's order."""
+    rows: tuple[ComparisonRow, ...]
+    """For each metric that all systems have scored, each system: the primary metric first."""
+    method: Method
+    """How intervals and p-values were computed."""
+    warnings: tuple[str, ...] = ()
+    """Why the figures may not mean what they seem to."""
+    notes: tuple[str, ...] = ()
+    """Further notes."""
+    fairness: Fairness | None = None
+    """What was done because systems have different chunks; None where they do not."""
+    unjudged: Unjudged | None = None
+    """What hits that nobody judged can do to the verdict; None where nearly all were, or labels do not say it."""
+    baseline_reason: str = ""
+    """Why the baseline is the one it is: `as requested`, `the first of two`, `the only plain BM25`, or its mean."""
 
-    @classmethod
-    def from_record(cls, record: ComparisonRecord) -> Self:
-        """Return a plain record with the methods of this class, and its evaluations with those of theirs."""
-        content = {field.name: getattr(record, field.name) for field in fields(record)}
-        return cls(**content | {"evaluations": tuple(map(Evaluation.from_record, record.evaluations))})
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that were compared, the primary one first."""
+        return tuple(dict.fromkeys(row.metric for row in self.rows))
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Label provenance: people, or which models, made the labels."""
+        return self.evaluation(self.baseline).dataset.label_sources
+
+    @property
+    def stages(self) -> Mapping[str, str]:
+        """The stage at which each system was compared: its last."""
+        return {name: evaluation.after for name, evaluation in zip(self.names, self.evaluations, strict=True)}
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The systems that are compared with the baseline."""
+        return tuple(name for name in self.names if name != self.baseline)
+
+    @property
+    def best(self) -> str | None:
+        """The system with the highest mean of the primary metric, of equal ones the first; None if none has a mean.
+
+        Systems that return fewer hits than the metric looks at cannot be it.
+        """
+        rows = [row for row in self.of(self.primary) if row.n and not row.truncated]
+        return max(rows, key=lambda row: row.mean).system if rows else None
 
     def evaluation(self, name: str) -> Evaluation:
         """Return what was measured of one system.
@@ -56,7 +116,45 @@ class Comparison(ComparisonRecord):
         Raises:
             ConfigurationError: no system has that name.
         """
-        return Evaluation.from_record(super().evaluation(name))
+        return self.evaluations[self._place(name)]
+
+    def of(self, metric: Metric | str) -> tuple[ComparisonRow, ...]:
+        """Return one metric's rows, one a system in the order given.
+
+        Raises:
+            ConfigurationError: the metric was not compared.
+        """
+        wanted = as_metric(metric)
+        found = tuple(row for row in self.rows if row.metric == wanted)
+        if not found:
+            known = ", ".join(map(str, self.metrics))
+            raise ConfigurationError(f"metric: found {wanted}, which was not compared; expected one of {known}")
+        return found
+
+    def row(self, name: str, metric: Metric | str | None = None) -> ComparisonRow:
+        """Return one system on one metric; by default the primary one.
+
+        Raises:
+            ConfigurationError: no system has that name, or the metric was not compared.
+        """
+        return self.of(self.primary if metric is None else metric)[self._place(name)]
+
+    def deciding(self, name: str) -> ComparisonRow:
+        """Return the row that decides about one system.
+
+        It is of the primary metric; of a system that has the chunks of the baseline, in a comparison where others have
+        not, it is of what decides where chunks are the same.
+
+        Raises:
+            ConfigurationError: no system has that name.
+        """
+        primary = self.row(name)
+        return next((row for row in self.rows if row.system == name and not row.exploratory), primary)
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise ConfigurationError(f"system: found {name!r}; expected one of {', '.join(map(repr, self.names))}")
+        return self.names.index(name)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric and system, the primary metric first.
@@ -166,7 +264,12 @@ class Comparison(ComparisonRecord):
         return ComparisonPlots(self)
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}; print() shows the table)"
+        names = ", ".join(map(repr, self.names))
+        shape = f"{names}; {self.primary}, {len(self.query_ids):,} queries"
+        return f"{type(self).__name__}({shape}; print() shows the table)"
+
+
+view_of.register(Comparison, comparison_view)
 
 
 def compare(
@@ -177,7 +280,6 @@ def compare(
     names: Sequence[str] | None = None,
     seed: int = 0,
     confidence: float = 0.95,
-    hold_out: bool = False,
     match: str | MatchRule | None = None,
     budget: int | None = None,
 ) -> Comparison:
@@ -200,10 +302,8 @@ def compare(
             scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest. One that is
             named decides as it is, also where chunks differ in length.
         names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
-        seed: of the permutation tests and the choice of halves.
+        seed: of the permutation tests, and of the halves of a recommendation's check.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
-        hold_out: choose the best system on one half of the queries, and measure it on the other: the best of many is
-            partly the luckiest.
         match: "containment", "coverage", "fuzzy" or a `MatchRule`, by which all are scored again where they were not;
             by default coverage where their chunks differ and they were scored by containment, else as they were.
         budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
@@ -213,104 +313,48 @@ def compare(
             labels, another match rule or profile.
         RunError: a folder that holds no evaluation.
     """
-    systems = named_evaluations([evaluations, *others] if others else evaluations, names)  # type: ignore[list-item]
-    found = compare_systems(
-        systems,
-        baseline=baseline,
-        primary=primary,
-        seed=seed,
-        confidence=confidence,
-        hold_out=hold_out,
-        match=match,
-        budget=budget,
+    given = named_evaluations([evaluations, *others] if others else evaluations, names)  # type: ignore[list-item]
+    method = method_of(seed, confidence)
+    first = baseline_of(list(given), baseline)
+    fair = fair_systems(given, first, primary, match, budget)
+    systems, shared, fairness, decides = fair.systems, fair.shared, fair.fairness, fair.metrics[0]
+    reference = choose_baseline(systems, baseline, pair_up(systems, first, (decides,), shared))
+    chosen = reference.name
+    if chosen != first:
+        shared = shared_queries(systems, chosen)
+    paired = pair_up(systems, chosen, fair.metrics, shared)
+    alike = None
+    if fairness is not None:
+        apart = apart_from(fair.as_scored, chosen, fairness)
+        fairness = with_leads(replace(fairness, apart=apart), systems, shared, method)
+        if len(apart) < len(systems) - 1 and decides != fair.in_hits:
+            as_scored = fair.as_scored if match is None else systems
+            alike = Alike.of(as_scored, systems, chosen, fair.in_hits, apart, shared)
+    rows = rows_of(paired, method, alike, bounds_of_prompts(systems, paired, shared))
+    unjudged = unjudged_of(systems, decides, shared.places, same_chunks=fairness is None)
+    deciding = [row for row in rows if not row.exploratory]
+    corrected = "nothing to correct for: one comparison"
+    if len(systems) > 2:
+        corrected = f"Holm over {len(systems) - 1} systems"
+        corrected += ", not over the choice of the baseline" if reference.is_chosen else ""
+    text = method_text([row.difference for row in deciding if row.system != chosen], decides, corrected)
+    return Comparison(
+        names=tuple(systems),
+        evaluations=tuple(systems.values()),
+        baseline=chosen,
+        primary=decides,
+        query_ids=tuple(query.id for query in shared.queries),
+        rows=tuple(rows),
+        method=replace(method, text=text),
+        warnings=tuple(warnings_of(systems, shared, paired, rows, fairness, unjudged, is_chosen=reference.is_chosen)),
+        notes=(
+            *shared.notes,
+            *(f"{name}: {retries}" for name, one in systems.items() if (retries := retries_note(one.run))),
+            *not_in_common(systems, fair.metrics),
+            *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
+            *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),
+        ),
+        fairness=fairness,
+        unjudged=unjudged,
+        baseline_reason=reference.reason,
     )
-    return Comparison.from_record(found)
-
-
-def named_evaluations(
-    evaluations: Source | Sequence[Source] | Mapping[str, Source], names: Sequence[str] | None
-) -> dict[str, Evaluation]:
-    """Return the evaluations by name, in the order given.
-
-    Cells of a sweep have names; other saved evaluations are called by their folder, and what is not saved by its
-    stages, as `dense + late-interaction`, numbered where that is not enough.
-
-    Raises:
-        ConfigurationError: fewer than two, something that is not an evaluation, or names that do not fit them.
-        RunError: a folder that holds no evaluation.
-    """
-    if isinstance(evaluations, Mapping):
-        if names is not None:
-            raise ConfigurationError("compare: found names= with a mapping, which has names; expected one of the two")
-        names, sources = list(evaluations), list(evaluations.values())
-    elif _is_source(evaluations):
-        sources = [evaluations]
-    elif not isinstance(evaluations, Sequence):
-        raise ConfigurationError(
-            f"compare: found a {type(evaluations).__name__}; expected two or more evaluations, or folders of saved "
-            "ones, in a list or a mapping from names to them"
-        )
-    else:
-        sources = list(evaluations)
-    if len(sources) < _FEWEST:
-        raise ConfigurationError(
-            f"compare: found {len(sources)} evaluation{'s' * (len(sources) != 1)}; expected two or more "
-            "(what one reranker changed: evaluation.reranker_lift())"
-        )
-    for place, source in enumerate(sources):
-        if not _is_source(source):
-            where = f"evaluations[{place}]" if names is None else f"evaluations[{place}] ({names[place]!r})"
-            raise ConfigurationError(
-                f"compare: {where}: found a {type(source).__name__}; expected an Evaluation, or the folder of a saved "
-                "one"
-            )
-    opened = [_opened(source) for source in sources]
-    chosen = distinct_names(sources, opened) if names is None else _checked(names, len(sources))
-    return dict(zip(chosen, opened, strict=True))
-
-
-def _is_source(source: object) -> TypeGuard[Source]:
-    return isinstance(source, (EvaluationRecord, str, os.PathLike))
-
-
-def _opened(source: Source) -> Evaluation:
-    return Evaluation.from_record(source) if isinstance(source, EvaluationRecord) else load_evaluation(Path(source))
-
-
-def _checked(names: Sequence[str], count: int) -> list[str]:
-    found = [names] if isinstance(names, str) else list(names)
-    if len(found) != count:
-        raise ConfigurationError(f"names: found {len(found)}; expected {count}, one for each evaluation")
-    faulty = [name for name in found if not isinstance(name, str) or not name.strip()]
-    if faulty:
-        raise ConfigurationError(f"names: found {faulty[0]!r}; expected a text that is not empty for each evaluation")
-    twice = [name for name, times in Counter(found).items() if times > 1]
-    if twice:
-        raise ConfigurationError(f"names: found {twice[0]!r} more than once; expected a different one for each")
-    return found
-
-
-def distinct_names(sources: Sequence[Source], opened: Sequence[Evaluation]) -> list[str]:
-    """Return a name for each source, by what was opened of it; those that share one get a number."""
-    plain = [_plain_name(source, evaluation) for source, evaluation in zip(sources, opened, strict=True)]
-    if len(set(plain)) == len(plain):
-        return plain
-    folders = [source if isinstance(source, EvaluationRecord) else str(Path(source)) for source in sources]
-    longer = [
-        str(folder) if plain.count(name) > 1 and isinstance(folder, str) else name
-        for name, folder in zip(plain, folders, strict=True)
-    ]
-    names: list[str] = []
-    for name in longer:
-        number = 2
-        unique = name
-        while unique in names:
-            unique, number = f"{name} #{number}", number + 1
-        names.append(unique)
-    return names
-
-
-def _plain_name(source: Source, evaluation: Evaluation) -> str:
-    if isinstance(source, EvaluationRecord):
-        return system_name(evaluation)
-    return cell_name(evaluation) or resolved(user_path(source)).name or str(source)

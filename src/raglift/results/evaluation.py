@@ -1,9 +1,11 @@
-"""The public results of an evaluation and of its reranker lift."""
+"""One system measured on one dataset."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.answering import DELTA, RISK, abstention
@@ -11,42 +13,220 @@ from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.frames import evaluation_frame, per_query_frame
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
-from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.upper_bound import headroom as perfect_reranker
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import Scores, named_metrics
+from raglift.metrics.parsing import as_metric
 from raglift.rendering.markdown import markdown_of
+from raglift.rendering.presenting import Presentable, view_of
 from raglift.report.views.evaluation import evaluation_view
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import CONFIDENCE
 from raglift.storage.loading import read_evaluation
 from raglift.storage.saving import save_evaluation
+from raglift.types.rankings import CANDIDATES
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from raglift.analysis.answering import Abstention
     from raglift.analysis.explanation import Explanation
     from raglift.analysis.outcomes import Failure, FailureAnalysis
-    from raglift.analysis.records import Lift, TagSlices
+    from raglift.analysis.records import Lift, Note, NoteKind, TagSlices
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.analysis.upper_bound import Headroom
-    from raglift.rendering.presenting import Presentable
+    from raglift.matching.matches import MatchTable
     from raglift.report.charts.plots import EvaluationPlots
     from raglift.storage.rankings.exporting import Export
+    from raglift.types.dataset import Dataset
+    from raglift.types.labels import LabelSources
     from raglift.types.metric import Metric
+    from raglift.types.rankings import Hit, Run
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(EvaluationRecord):
+class Evaluation(Presentable):
     """One system measured on one dataset, before and after reranking."""
 
+    run: Run
+    """What the system returned."""
+    dataset: Dataset
+    """What it was measured on."""
+    scores: Scores
+    """Every metric at every stage."""
+    profile: str = "default"
+    """Whose metric conventions were used."""
+    truncated: Mapping[str, int] = field(default_factory=dict)
+    """For each stage that returned no more than so many hits whatever was asked: how many."""
+    remarks: tuple[Note, ...] = ()
+    """What readers of the figures should know, each with its kind."""
+    match_table: tuple[MatchTable, ...] = ()
+    """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
+    truncated_tokens: Mapping[str, int] = field(default_factory=dict)
+    """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
+    beyond_candidates: Mapping[str, int] = field(default_factory=dict)
+    """For each metric that is higher after the last stage than the candidates' own texts make it: for how many queries.
+    Such a metric has no lift, since what raises it was not retrieved; not known of runs saved before this was looked
+    at."""
+
     @classmethod
-    def from_record(cls, record: EvaluationRecord) -> Self:
-        """Return a plain record with the methods of this class; nothing is computed again."""
-        return record if isinstance(record, cls) else cls(**{name: getattr(record, name) for name in _FIELDS})
+    def unscored(cls, run: Run, dataset: Dataset, profile: str = "default") -> Evaluation:
+        """Return an evaluation that is not matched and scored yet."""
+        return cls(run, dataset, Scores((), (), (), np.zeros((0, 0, 0))), profile)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for readers of the figures."""
+        return tuple(remark.text for remark in self.remarks)
+
+    def remarks_but(self, *kinds: NoteKind) -> tuple[Note, ...]:
+        """Return the remarks of all but some kinds."""
+        return tuple(remark for remark in self.remarks if remark.kind not in kinds)
+
+    @property
+    def label_sources(self) -> LabelSources:
+        """Label provenance: people, or which models, made the labels."""
+        return self.dataset.label_sources
+
+    @property
+    def before(self) -> str:
+        """The first stage: what was retrieved."""
+        return self.scores.stages[0]
+
+    @property
+    def after(self) -> str:
+        """The last stage; the first one when there is no other."""
+        return self.scores.stages[-1]
+
+    def named_metrics(self, primary: Metric) -> list[Metric]:
+        """Return the metrics that were asked for by name, where they name no depth at that of the primary one."""
+        return named_metrics(self.run.spec.get("metrics", ()), self.scores.metrics, primary)
+
+    @property
+    def depth_limit(self) -> int | None:
+        """The deepest k that every stage returns as deployed; None if none of them limits it."""
+        limits = [*self.truncated.values(), self.run.spec.get("deployed_depth", 0)]
+        return min(filter(None, limits), default=None)
+
+    def is_truncated(self, stage: str, metric: Metric | str) -> bool:
+        """Whether a metric looks deeper than the stage could return: at more hits, or at more tokens than they have."""
+        limit, metric = self.truncated.get(stage), as_metric(metric)
+        if limit is not None and metric.budget is not None:
+            return metric.budget.most > self.truncated_tokens.get(stage, 0)
+        return limit is not None and (metric.k is None or metric.k > limit)
+
+    def is_beyond_candidates(self, stage: str, metric: Metric | str) -> bool:
+        """Whether hits that were not among the candidates raise a metric after a stage, which is known of the last."""
+        return stage == self.after and str(as_metric(metric)) in self.beyond_candidates
+
+    def truncation(self, stage: str) -> str:
+        """Say how many hits a truncated stage returned at most, and why: `rerank returned no more than 4 hits, …`."""
+        limit, run = self.truncated[stage], self.run
+        is_first = stage == run.stages[0].name
+        if is_first and run.spec.get("k") == limit:
+            why = "as many as it was asked for"
+        elif run.stages[0].has_own_depth if is_first else run.spec.get("depth") == "deployed":
+            why = "as deployed"
+        else:
+            why = "whatever was asked"
+        return f"{stage} returned no more than {counted(limit, 'hit')}, {why}"
+
+    @property
+    def candidates(self) -> str | None:
+        """The stage of the candidates, where they are not the hits that the deployed system begins with; else None."""
+        return CANDIDATES if CANDIDATES in self.scores.stages[1:-1] else None
+
+    def lift(self, metric: Metric | str, *, over: str | None = None) -> NDArray[np.float64]:
+        """Return the metric after the last stage minus before, one value a query; NaN if there is no fair pair.
+
+        The pair is the same query, the same candidates and the same k. A stage that returned fewer hits than k as
+        deployed, or a reranker that did whatever it was given, has no fair pair at that k, and neither has a system of
+        one stage. At a token budget the
+        reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
+        And there is none where hits that were not among the candidates raise the metric (`beyond_candidates`).
+
+        Args:
+            metric: one that was scored.
+            over: the stage that counts as before; by default the first. Where depth changes what a system ranks first,
+                `over="candidates"` gives what the reranker alone changed.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or no such stage comes before the last.
+        """
+        metric = as_metric(metric)
+        before = self.scores.of(self.scores.stages[self._place_before(over)], metric)
+        after = self.scores.of(self.after, metric)
+        return after - before if self.has_fair_lift(metric, over=over) else np.full_like(before, np.nan)
+
+    def has_fair_lift(self, metric: Metric | str, *, over: str | None = None) -> bool:
+        """Whether the metric before and after reranking is a fair pair, as `lift` says.
+
+        Raises:
+            ConfigurationError: no such stage comes before the last.
+        """
+        metric, place = as_metric(metric), self._place_before(over)
+        if str(metric) in self.beyond_candidates:
+            return False
+        counts = metric.budget is not None or self.run.stages[place].has_own_depth
+        stages = self.scores.stages[place if counts else place + 1 :]
+        return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
+
+    def mean_lift(self, metric: Metric | str, *, over: str | None = None) -> float | None:
+        """Return the mean lift; None if there is no fair pair.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or no such stage comes before the last.
+        """
+        lift = self.lift(metric, over=over)
+        counted = lift[~np.isnan(lift)]
+        return float(counted.mean()) if len(counted) else None
+
+    def hits(self, query_id: str, stage: str | None = None) -> tuple[Hit, ...]:
+        """Return what one query got, best first; nothing if it failed before the stage was done.
+
+        Args:
+            query_id: the id of the query.
+            stage: the stage; by default the last.
+
+        Raises:
+            DatasetError: no query has that id.
+            ConfigurationError: no stage has that name.
+        """
+        stage, stages = self.after if stage is None else stage, self.scores.stages
+        if stage not in stages:
+            raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
+        trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
+        return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
+
+    def last_values(self, metric: Metric | str, query_ids: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Return a metric after the last stage, one value a query; NaN for a query that is left out.
+
+        Args:
+            metric: one that was scored.
+            query_ids: of which queries, in which order; by default all.
+
+        Raises:
+            ConfigurationError: the metric was not scored.
+        """
+        values = self.scores.of(self.after, metric)
+        return values if query_ids is None else values[self.scores.places_of(query_ids)]
+
+    def _place_before(self, over: str | None) -> int:
+        """Return the place of the stage that a lift is over."""
+        if over is None:
+            return 0
+        known = self.scores.stages[:-1]
+        if over not in known:
+            raise ConfigurationError(
+                f"over: found {over!r}; expected a stage before the last: {', '.join(known) or 'there is none'}"
+            )
+        return known.index(over)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric and k: before, after, lift, n, and each stage's mean."""
@@ -269,10 +449,12 @@ class Evaluation(EvaluationRecord):
         return export(self, folder, stage=stage, all_stages=all_stages, overwrite=overwrite)
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}; print() shows the table)"
+        stages = " → ".join(self.scores.stages)
+        shape = f"{self.dataset.name!r}, {stages}, {len(self.dataset):,} queries"
+        return f"{type(self).__name__}({shape}; print() shows the table)"
 
 
-_FIELDS = tuple(field.name for field in fields(EvaluationRecord))
+view_of.register(Evaluation, evaluation_view)
 
 
 def load_evaluation(folder: str | Path) -> Evaluation:
@@ -283,4 +465,4 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     Raises:
         RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
     """
-    return Evaluation.from_record(read_evaluation(folder))
+    return read_evaluation(folder, Evaluation)

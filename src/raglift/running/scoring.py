@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.analysis.scoring import scored_run
+from raglift.analysis.scoring import match_and_score
 from raglift.errors import ConfigurationError, MetricFailed
 from raglift.matching.match import inventory_of
 from raglift.matching.provenance import Provenance
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def evaluation_of(
     run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str, counter: TokenCounts
 ) -> Evaluation:
-    """Match and score a run: see `raglift.analysis.scoring.scored_run`."""
-    return Evaluation.from_record(scored_run(run, dataset, metrics, rule, profile, counter))
+    """Match and score a run."""
+    return match_and_score(Evaluation.unscored(run, dataset, profile), metrics, rule, counter)
 
 
 def require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) -> None:

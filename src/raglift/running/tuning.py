@@ -108,8 +108,8 @@ def tune(
 
 
 def _named(systems: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    from raglift.results.comparison import distinct_names
     from raglift.results.evaluation import Evaluation as Known
+    from raglift.results.sources import distinct_names
 
     if isinstance(systems, Mapping):
         found = dict(systems)

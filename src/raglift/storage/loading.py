@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.analysis.records import EvaluationRecord
 from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
@@ -38,16 +37,21 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.results.evaluation import Evaluation
     from raglift.storage.forms import SavedCall, SavedInventory, SavedRun, SavedStage
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
 
 
-def read_evaluation(folder: str | Path) -> EvaluationRecord:
+def read_evaluation(folder: str | Path, into: type[Evaluation]) -> Evaluation:
     """Read an evaluation that was saved.
 
     The documents are not saved with it, so they are not in the dataset that comes back.
+
+    Args:
+        folder: where it was saved.
+        into: the class, which is defined in a later package.
 
     Raises:
         RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
@@ -75,7 +79,7 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
     if len({query.id for query in queries}) < len(queries):
         raise _damaged(source / QUERIES, "found an id twice; expected each query once")
     try:
-        return _evaluation(source, head, chunks, queries, traces)
+        return _evaluation(source, head, chunks, queries, traces, into)
     except RunError:
         raise
     except DAMAGE as error:
@@ -151,14 +155,19 @@ def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:
 
 
 def _evaluation(
-    source: Path, head: dict[str, Any], chunks: list[Chunk], queries: tuple[Query, ...], traces: tuple[Trace, ...]
-) -> EvaluationRecord:
+    source: Path,
+    head: dict[str, Any],
+    chunks: list[Chunk],
+    queries: tuple[Query, ...],
+    traces: tuple[Trace, ...],
+    into: type[Evaluation],
+) -> Evaluation:
     header = read_as(HEADER, head)
     names = tuple(stage.name for stage in header.stages)
     _check_stages(source, names, traces)
     metrics = tuple(read_metric(metric, header.own_metrics) for metric in header.metrics)
     inventory = None if header.inventory is None else _inventory(header.inventory, chunks, queries)
-    return EvaluationRecord(
+    return into(
         # the spec unchanged, with what a later raglift has added to it
         run=Run(header.stages, traces, head["spec"], header.run_notes, inventory, header.cost),
         dataset=Dataset(queries, name=header.dataset),

@@ -34,13 +34,13 @@ from raglift.utilities.replacing import replacing_folder, unwritable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
     from raglift.types.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace
 
 
-def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
+def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write an evaluation to a folder; all of it or nothing.
 
     Args:
@@ -109,7 +109,7 @@ def _is_evaluation(folder: Path) -> bool:
     return RUN in names and names <= {RUN, QUERIES, CHUNKS, TRACES, SCORES}
 
 
-def _write(evaluation: EvaluationRecord, folder: Path) -> None:
+def _write(evaluation: Evaluation, folder: Path) -> None:
     run = evaluation.run
     chunks = _Chunks(run)
     write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))

@@ -12,7 +12,6 @@ from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import SharedQueries, named
 from raglift.analysis.upper_bound import rule_of
 from raglift.report.fairness import index_sentences, matching_sentence, reading_sentence, size_sentences
-from raglift.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +55,7 @@ def decided_fairly(
     if fairness is None or area is None:
         return list(results), primary, fairness
     fairness = with_leads(fairness, systems, shared, method_of(seed, 0.95))
-    found = [
-        one if one.evaluation is None else replace(one, evaluation=Evaluation.from_record(systems[one.cell.name]))
-        for one in results
-    ]
+    found = [one if one.evaluation is None else replace(one, evaluation=systems[one.cell.name]) for one in results]
     return found, area if fairness.decides else primary, fairness
 
 

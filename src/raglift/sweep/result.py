@@ -135,28 +135,24 @@ class SweepResult(Presentable):
             f"cell: found {name!r}; expected one of {'; '.join(result.cell.name for result in self.results)}"
         )
 
-    def compare(self, *, baseline: str | None = None, hold_out: bool = False) -> Comparison:
+    def compare(self, *, baseline: str | None = None) -> Comparison:
         """Compare the cells that were measured, with paired statistics: see `raglift.compare`.
 
         Args:
             baseline: the name or key of the cell that the others are compared with; by default as in
                 `raglift.compare`: of two the first, else the only plain BM25, else the best.
-            hold_out: pick the best on one half of the queries, and measure it on the other.
 
         Raises:
             ConfigurationError: fewer than two cells were measured, or the baseline is none of them.
         """
-        return self.compare_as({}, baseline=baseline, hold_out=hold_out)
+        return self.compare_as({}, baseline=baseline)
 
-    def compare_as(
-        self, names: Mapping[str, str], *, baseline: str | None = None, hold_out: bool = False
-    ) -> Comparison:
+    def compare_as(self, names: Mapping[str, str], *, baseline: str | None = None) -> Comparison:
         """Compare the cells as `compare` does, under other names.
 
         Args:
             names: what to call cells, by their names; others keep theirs.
             baseline: the name or key of the cell that the others are compared with.
-            hold_out: pick the best on one half of the queries, and measure it on the other.
 
         Raises:
             ConfigurationError: fewer than two cells were measured, or the baseline is none of them.
@@ -168,7 +164,6 @@ class SweepResult(Presentable):
             baseline=None if baseline is None else (called | by_key).get(baseline, baseline),
             primary=str(self.primary),
             seed=self.seed,
-            hold_out=hold_out,
         )
 
     @cached_property

@@ -58,10 +58,3 @@ def test_a_baseline_that_is_named_stays(three):
 def test_a_system_that_returns_too_few_hits_is_not_the_baseline(ranked):
     found = compare({"a": ranked([3] * 8), "cut": ranked([1] * 8, top_n=2), "c": ranked([2] * 8)}, primary="rr@3")
     assert (found.baseline, found.best) == ("c", "c")
-
-
-def test_the_best_is_held_out_against_the_second_best_where_the_baseline_was_chosen(three):
-    held = compare(three, primary="rr@3", hold_out=True).held_out
-    assert (held.system, held.baseline, held.of_all) == ("b", "c", True)
-    given = compare(three, primary="rr@3", hold_out=True, baseline="a").held_out
-    assert (given.system, given.baseline, given.of_all) == ("b", "a", False)

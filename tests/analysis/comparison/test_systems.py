@@ -7,7 +7,8 @@ import pytest
 
 from raglift.analysis.shared_queries import baseline_of
 from raglift.errors import ConfigurationError
-from raglift.results.comparison import compare, named_evaluations
+from raglift.results.comparison import compare
+from raglift.results.sources import named_evaluations
 
 
 def test_evaluations_are_called_by_what_their_stages_do(ranked):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import raglift as rl
-from raglift.report.sentences import comparison_sentence, held_out_sentence, lift_sentence
+from raglift.report.sentences import comparison_sentence, lift_sentence
 from raglift.results.comparison import compare
 
 BASE, UP, DOWN = [3] * 40, [2] * 14 + [3] * 26, [3] * 26 + [4] * 14
@@ -31,12 +31,6 @@ def test_the_best_of_several_is_told_with_it(ranked):
     assert told == (
         "up has the highest MRR@3 of 3 systems, 0.392, but it is unclear whether that is above the baseline's 0.333."
     )
-
-
-def test_of_the_held_out_half_it_is_told_too(ranked):
-    comparison = compare({"base": ranked(BASE * 2), "up": ranked(UP * 2)}, primary="rr@3", hold_out=True)
-    assert comparison.held_out.verdict == "too skewed to decide"
-    assert held_out_sentence(comparison).endswith("too skewed to decide.")
 
 
 def test_a_lift_is_told_likewise(ranked):

@@ -39,7 +39,7 @@ def systems(ranked):
 
 @pytest.fixture
 def comparison(systems):
-    return rl.compare(systems, primary="rr@3", baseline="base", hold_out=True)
+    return rl.compare(systems, primary="rr@3", baseline="base")
 
 
 @pytest.mark.slow

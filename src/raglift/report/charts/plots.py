@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.analysis.prompt_curves import PromptCurve
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord
+    from raglift.analysis.records import ComparisonRow
     from raglift.analysis.sessions import SessionAnalysis
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 
 
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 class EvaluationPlots:
     """Charts of one system: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
 
-    evaluation: EvaluationRecord
+    evaluation: Evaluation
     """The evaluation."""
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
@@ -127,7 +129,7 @@ class EvaluationPlots:
 class ComparisonPlots:
     """Charts of systems next to each other: methods return altair charts, of which `save("x.png")` makes a file."""
 
-    comparison: ComparisonRecord
+    comparison: Comparison
     """What was compared."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What to call systems in charts; by default their names."""
@@ -433,6 +435,6 @@ def _best_first(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
     return sorted((row for row in rows if not math.isnan(row.mean)), key=lambda row: -row.mean)[:_MOST_SYSTEMS]
 
 
-def _wanted(metric: Metric | str | None, evaluation: EvaluationRecord) -> Metric:
+def _wanted(metric: Metric | str | None, evaluation: Evaluation) -> Metric:
     known = evaluation.scores.metrics
     return primary_of(None, known, evaluation.depth_limit) if metric is None else scored(metric, known, "metric")

@@ -21,9 +21,9 @@ from raglift.report.page.session_gathering import gathered_runs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.report.page.matched_hits import Match, Spans
     from raglift.report.page.query_browser import ShownSession
+    from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def drill_down(
-    systems: Mapping[str, EvaluationRecord],
+    systems: Mapping[str, Evaluation],
     *,
     left: tuple[str, str],
     right: tuple[str, str],
@@ -132,7 +132,7 @@ class _Answers:
     def __init__(
         self,
         system: str,
-        evaluation: EvaluationRecord,
+        evaluation: Evaluation,
         places: Sequence[int],
         metrics: Sequence[Metric],
         decides: Metric,

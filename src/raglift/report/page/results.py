@@ -16,12 +16,13 @@ from raglift.report.views.evaluation import evaluation_view
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 
 
 def evaluation_page(
-    evaluation: EvaluationRecord,
+    evaluation: Evaluation,
     *,
     primary: Metric | str | None = None,
     seed: int = 0,
@@ -47,7 +48,7 @@ def evaluation_page(
     return Page(**_content(view, also), queries=queries)
 
 
-def comparison_page(comparison: ComparisonRecord, *, also: Sequence[Presentable] = ()) -> Page:
+def comparison_page(comparison: Comparison, *, also: Sequence[Presentable] = ()) -> Page:
     """Return the page of a comparison.
 
     Args:

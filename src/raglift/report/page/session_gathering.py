@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.analysis.session_runs import CallFindings, SessionRun
     from raglift.report.page.matched_hits import Chunks, Spans
+    from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
     from raglift.types.rankings import Call
@@ -31,7 +31,7 @@ _LONGEST = 2000
 _MOST_ARGUMENTS = 20
 
 
-def gathered_runs(evaluation: EvaluationRecord, primary: Metric) -> list[GatheredRun]:
+def gathered_runs(evaluation: Evaluation, primary: Metric) -> list[GatheredRun]:
     """Return the runs of the sessions of an evaluation, the first of each query, then the second, and so on.
 
     Args:
@@ -47,7 +47,7 @@ def gathered_runs(evaluation: EvaluationRecord, primary: Metric) -> list[Gathere
 class GatheredRun:
     """One run of every query."""
 
-    def __init__(self, evaluation: EvaluationRecord, run: SessionRun, primary: Metric, *, is_first: bool) -> None:
+    def __init__(self, evaluation: Evaluation, run: SessionRun, primary: Metric, *, is_first: bool) -> None:
         self._run = run
         self._findings = run.findings()
         table = run.last

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         ScoreGroup,
         StageSeparation,
     )
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
 
 
 _SAYS_NOTHING = 0.5
@@ -40,7 +40,7 @@ def abstention_view(found: Abstention) -> Document:
     return Document("When not to answer", _lead(found), _at_threshold(found), (), warnings=warnings, sections=sections)
 
 
-def abstention_section(evaluation: EvaluationRecord) -> Section | None:
+def abstention_section(evaluation: Evaluation) -> Section | None:
     """Return how well scores tell answerable from unanswerable queries; None where there are none, or no scores."""
     stages = separations(evaluation)
     if not any(each.found for each in stages):

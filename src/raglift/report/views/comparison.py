@@ -54,7 +54,6 @@ from raglift.report.sentences import (
     failure_analysis_depth,
     failure_analysis_sentence,
     failure_sentence,
-    held_out_sentence,
 )
 from raglift.report.views.agents import agents_sections
 from raglift.report.views.measured import measured_together, queries_text
@@ -82,7 +81,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.agents import Agents
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, SystemCost, Tradeoff
+    from raglift.analysis.records import ComparisonRow, SystemCost, Tradeoff
+    from raglift.results.comparison import Comparison
 
 
 _BY_TAG = 3
@@ -95,7 +95,7 @@ _MOST_COLUMNS = 6
 """As many systems stand side by side in the table of all metrics."""
 
 
-def comparison_view(comparison: ComparisonRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
+def comparison_view(comparison: Comparison, *, detail: Detail = Detail.REFERENCE) -> Document:
     """Return what is shown of a comparison.
 
     Args:
@@ -129,7 +129,7 @@ def comparison_view(comparison: ComparisonRecord, *, detail: Detail = Detail.REF
     )
 
 
-def _agents(comparison: ComparisonRecord) -> Agents | None:
+def _agents(comparison: Comparison) -> Agents | None:
     """Return how the agents searched; None where all systems are asked once, or no query has labels."""
     if not any(one.run.has_sessions for one in comparison.evaluations):
         return None
@@ -137,7 +137,7 @@ def _agents(comparison: ComparisonRecord) -> Agents | None:
     return found if any(one.facts for one in found.analyses.values()) else None
 
 
-def _counts(comparison: ComparisonRecord) -> str:
+def _counts(comparison: Comparison) -> str:
     """Return how many queries were compared; of all systems, those that every one of them answered."""
     baseline, shared = comparison.evaluation(comparison.baseline), len(comparison.query_ids)
     if shared == len(baseline.dataset):
@@ -146,15 +146,15 @@ def _counts(comparison: ComparisonRecord) -> str:
     return f"{counted(shared, 'query')} that all answered" + (f", {scored:,} of them scored" if scored < shared else "")
 
 
-def _failures(comparison: ComparisonRecord) -> list[str]:
+def _failures(comparison: Comparison) -> list[str]:
     """Return how many queries failed in every system; where it is not the same in all, a warning names them."""
     sentences = [failure_sentence(one) for one in comparison.evaluations]
     return [f"every system: {sentences[0]}"] if sentences[0] and len(set(sentences)) == 1 else []
 
 
-def _findings(comparison: ComparisonRecord) -> Iterator[str]:
-    """Yield what else was found: on queries held out, what decides and why, and which effects may go unseen."""
-    yield from filter(None, [held_out_sentence(comparison), *fairness_sentences(comparison)])
+def _findings(comparison: Comparison) -> Iterator[str]:
+    """Yield what else was found: what decides and why, and which effects may go unseen."""
+    yield from filter(None, fairness_sentences(comparison))
     rows = comparison.of(comparison.primary)
     sizes = [row.minimum_detectable_effect for row in rows if row.minimum_detectable_effect is not None]
     if sizes and any(row.verdict == NOT_SIGNIFICANT for row in rows):
@@ -163,7 +163,7 @@ def _findings(comparison: ComparisonRecord) -> Iterator[str]:
         yield detectable_effect_sentence(about, mean_title(comparison.primary))
 
 
-def _marks(comparison: ComparisonRecord) -> Iterator[str]:
+def _marks(comparison: Comparison) -> Iterator[str]:
     """Yield an explanation of each mark in the table."""
     if any(truncation_of(one) for one in comparison.evaluations):
         yield f"{CUT} the share of chunks that exceed a model's input limit, so that it reads only their beginning"
@@ -174,25 +174,25 @@ def _marks(comparison: ComparisonRecord) -> Iterator[str]:
 # The systems side by side, best first.
 
 
-def by_mean(comparison: ComparisonRecord) -> list[ComparisonRow]:
+def by_mean(comparison: Comparison) -> list[ComparisonRow]:
     """Return the primary metric's rows, the best first; those that have no mean, or no comparable one, last."""
     rows = comparison.of(comparison.primary)
     return sorted(rows, key=lambda row: (not row.n, row.truncated, -row.mean if row.n else 0.0))
 
 
-def other_of(comparison: ComparisonRecord) -> str:
+def other_of(comparison: Comparison) -> str:
     """Return the system that is shown with the baseline at first: the best of the others."""
     return next(row.system for row in by_mean(comparison) if row.system != comparison.baseline)
 
 
-def comparison_headline(comparison: ComparisonRecord) -> Table:
+def comparison_headline(comparison: Comparison) -> Table:
     """Return the primary metric of each system, its difference to the baseline, and what it costs."""
     caption = f"{mean_title(comparison.primary)} of each system, the best first"
     percent = level(comparison.method)
     return table_from(_columns(comparison), by_mean(comparison), caption, sortable=True, confidence=percent)
 
 
-def _named_metrics(comparison: ComparisonRecord) -> list[Metric]:
+def _named_metrics(comparison: Comparison) -> list[Metric]:
     """Return the metrics that were asked for by name of some system, besides the one that decides."""
     context = Metric(CONTEXT, _at_k(comparison).depth)  # has a column among the costs
     shown = {comparison.primary, context, *beside_of(comparison.fairness)}
@@ -200,7 +200,7 @@ def _named_metrics(comparison: ComparisonRecord) -> list[Metric]:
     return [metric for metric in dict.fromkeys(named) if metric in comparison.metrics and metric not in shown]
 
 
-def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
+def _columns(comparison: Comparison) -> list[Column[ComparisonRow]]:
     metric, fair, costs = comparison.primary, comparison.fairness, _cost_columns(comparison)
     corrected = "p (Holm)" if len(comparison.others) > 1 else "p"
 
@@ -257,7 +257,7 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     ]
 
 
-def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
+def _cost_columns(comparison: Comparison) -> list[Column[ComparisonRow]]:
     """Return the columns of the prompt's size and the latency, where they are known of some system."""
 
     def mean(row: ComparisonRow, metric: Metric) -> float:
@@ -267,7 +267,7 @@ def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     return cost_columns(rows, _at_k(comparison), mean, lambda row: comparison.evaluation(row.system))
 
 
-def _at_k(comparison: ComparisonRecord) -> Metric:
+def _at_k(comparison: Comparison) -> Metric:
     """Return the metric that decides, or where prompts decide, the one that did of the systems as deployed."""
     fair = comparison.fairness
     return comparison.primary if fair is None or fair.in_hits is None else fair.in_hits
@@ -276,7 +276,7 @@ def _at_k(comparison: ComparisonRecord) -> Metric:
 # What stands behind it, section by section.
 
 
-def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> list[Section]:
+def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Section]:
     """Return the sections that compare.
 
     Args:
@@ -299,7 +299,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
     return [*(replace(one, detail=Detail.DETAILS) for one in found if one is not None), method]
 
 
-def only(comparison: ComparisonRecord, names: Sequence[str]) -> ComparisonRecord:
+def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
     """Return a comparison of which only some systems show, the baseline among them; no figure of theirs changes."""
     return replace(
         comparison,
@@ -309,7 +309,7 @@ def only(comparison: ComparisonRecord, names: Sequence[str]) -> ComparisonRecord
     )
 
 
-def prompt_sections(comparison: ComparisonRecord) -> list[Section]:
+def prompt_sections(comparison: Comparison) -> list[Section]:
     """Return recall by how much of a prompt is read, where chunks differ."""
     if comparison.fairness is None or comparison.fairness.area is None:
         return []
@@ -333,7 +333,7 @@ def prompt_sections(comparison: ComparisonRecord) -> list[Section]:
     return [Section(figure.title, figures=(figure,))]
 
 
-def _pairs_section(comparison: ComparisonRecord) -> Section:
+def _pairs_section(comparison: Comparison) -> Section:
     """Return the differences query by query, on the metric that decides."""
     rows = []
     for row in by_mean(comparison):
@@ -371,7 +371,7 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
     return Section("Differences", (said,), (table,), tuple(pictures))
 
 
-def _cost_section(comparison: ComparisonRecord) -> Section | None:
+def _cost_section(comparison: Comparison) -> Section | None:
     """Return quality against cost, where any is known."""
     if not has_costs(comparison):
         return None
@@ -416,7 +416,7 @@ def _cost_column(cost: str) -> Column[SystemCost]:
     return Column(cost_title(cost), lambda one: cost_text(one, cost), value=lambda one: one.costs.get(cost))
 
 
-def _reranked_section(comparison: ComparisonRecord) -> Section | None:
+def _reranked_section(comparison: Comparison) -> Section | None:
     """Return what reranking changed within each system, where one has a reranker."""
     rows = []
     method = comparison.method
@@ -439,7 +439,7 @@ def _reranked_section(comparison: ComparisonRecord) -> Section | None:
     return Section("Before and after reranking", (said,), (table,))
 
 
-def _over_k_section(comparison: ComparisonRecord) -> Section | None:
+def _over_k_section(comparison: Comparison) -> Section | None:
     """Return the primary metric over k, or the one as deployed; None if it is the same at every k."""
     metric = _at_k(comparison)
     if not has_curve(metric):
@@ -450,7 +450,7 @@ def _over_k_section(comparison: ComparisonRecord) -> Section | None:
     return Section("Quality by depth (k)", figures=(figure,))
 
 
-def _failures_section(comparison: ComparisonRecord) -> Section | None:
+def _failures_section(comparison: Comparison) -> Section | None:
     """Return where each system lost recall; None if there are no facts."""
     losses = {}
     for row in by_mean(comparison):
@@ -463,7 +463,7 @@ def _failures_section(comparison: ComparisonRecord) -> Section | None:
     return Section("Where recall was lost", said, (failure_table(losses),))
 
 
-def _tags_section(comparison: ComparisonRecord) -> Section | None:
+def _tags_section(comparison: Comparison) -> Section | None:
     """Return the baseline and the best systems on the queries of each tag, where there are tags."""
     best = [row.system for row in by_mean(comparison) if row.system != comparison.baseline][: _BY_TAG - 1]
     few = only(comparison, [comparison.baseline, *best])
@@ -475,7 +475,7 @@ def _tags_section(comparison: ComparisonRecord) -> Section | None:
     return Section("By tag", tuple(filter(None, said)), (slices_table(slices),))
 
 
-def _moved_section(comparison: ComparisonRecord) -> Section | None:
+def _moved_section(comparison: Comparison) -> Section | None:
     """Return, for the best systems other than the baseline, the queries that they answer better and worse than it."""
     others = [row for row in by_mean(comparison) if row.system != comparison.baseline]
     tables = [
@@ -487,7 +487,7 @@ def _moved_section(comparison: ComparisonRecord) -> Section | None:
     return Section("Winners and losers", tables=tuple(tables)) if tables else None
 
 
-def _moved(comparison: ComparisonRecord, system: str) -> tuple[Table, ...]:
+def _moved(comparison: Comparison, system: str) -> tuple[Table, ...]:
     """Return the queries that gained and lost most of the primary metric against the baseline."""
     baseline, other = comparison.evaluation(comparison.baseline), comparison.evaluation(system)
     metric = comparison.primary
@@ -508,7 +508,7 @@ def _moved(comparison: ComparisonRecord, system: str) -> tuple[Table, ...]:
     return tuple(one for one in tables if one.rows)
 
 
-def _metrics_section(comparison: ComparisonRecord) -> Section:
+def _metrics_section(comparison: Comparison) -> Section:
     """Return the baseline's mean in every metric, and the differences of the best systems to it."""
     others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
     shown = others[:_MOST_COLUMNS]
@@ -534,7 +534,7 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
     return Section("All metrics", (said, *fewer, *truncation(marked=marked_rows)), (table,))
 
 
-def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
+def _metric_cells(comparison: Comparison, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
     baseline = comparison.row(comparison.baseline, metric)
     mean = mean_cell(metric, baseline.mean, None, TRUNCATED * baseline.truncated)
     cells: list[Cell | str] = [mean_title(metric), mean]
@@ -550,7 +550,7 @@ def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[
     return cells
 
 
-def _notes_section(comparison: ComparisonRecord) -> Section | None:
+def _notes_section(comparison: Comparison) -> Section | None:
     """Return what the evaluations say of themselves, and the comparison does not; what several say, once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):

@@ -71,9 +71,10 @@ from raglift.utilities.display import BEYOND, TRUNCATED, counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from raglift.analysis.records import EvaluationRecord, Lift, LiftRow, MovedQuery
+    from raglift.analysis.records import Lift, LiftRow, MovedQuery
     from raglift.rendering.document import Tile
     from raglift.report.findings import Findings
+    from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 
 
@@ -81,7 +82,7 @@ _QUERIES_NAMED = 20
 
 
 def evaluation_view(
-    evaluation: EvaluationRecord,
+    evaluation: Evaluation,
     primary: Metric | str | None = None,
     *,
     seed: int = 0,
@@ -147,7 +148,7 @@ def _document(found: Findings, detail: Detail) -> Document:
     )
 
 
-def _marks(evaluation: EvaluationRecord, primary: Metric) -> tuple[str, ...]:
+def _marks(evaluation: Evaluation, primary: Metric) -> tuple[str, ...]:
     """Return an explanation of each mark of the figures on the first screen."""
     chosen, stages = _few(evaluation, primary, evaluation.scores.metrics), (evaluation.before, evaluation.after)
     return marks_explained(
@@ -156,7 +157,7 @@ def _marks(evaluation: EvaluationRecord, primary: Metric) -> tuple[str, ...]:
     )
 
 
-def _few(evaluation: EvaluationRecord, primary: Metric, known: Sequence[Metric]) -> list[Metric]:
+def _few(evaluation: Evaluation, primary: Metric, known: Sequence[Metric]) -> list[Metric]:
     return few_metrics(primary, known, evaluation.named_metrics(primary))
 
 
@@ -164,7 +165,7 @@ def _method_row(lift: Lift | None) -> list[tuple[str, str]]:
     return [] if lift is None else [("Method", method_text(lift.method))]
 
 
-def _about(evaluation: EvaluationRecord, match: str) -> tuple[str, ...]:
+def _about(evaluation: Evaluation, match: str) -> tuple[str, ...]:
     profile = "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
     candidates = counted(evaluation.run.spec["candidates"], "candidate")
     if evaluation.run.has_sessions:
@@ -172,7 +173,7 @@ def _about(evaluation: EvaluationRecord, match: str) -> tuple[str, ...]:
     return (f"{queries_text(evaluation.dataset)}; {candidates}; match by {match}{profile}",)
 
 
-def _figures_alone(evaluation: EvaluationRecord) -> Document:
+def _figures_alone(evaluation: Evaluation) -> Document:
     """Return an evaluation of which no measure says how good it is."""
     stages = tuple((stage_title(stage.name), stage.system) for stage in evaluation.run.stages)
     return Document(
@@ -186,7 +187,7 @@ def _figures_alone(evaluation: EvaluationRecord) -> Document:
     )
 
 
-def _stage_means(evaluation: EvaluationRecord) -> Table:
+def _stage_means(evaluation: Evaluation) -> Table:
     """Return the mean of every metric after each stage."""
     scores = evaluation.scores
 
@@ -201,7 +202,7 @@ def _stage_means(evaluation: EvaluationRecord) -> Table:
     return table_from(columns, scores.metrics, "Every metric after each stage")
 
 
-def _stage_column(evaluation: EvaluationRecord, stage: str, title: str) -> Column[Metric]:
+def _stage_column(evaluation: Evaluation, stage: str, title: str) -> Column[Metric]:
     """Return the column of the means after a stage, with their marks."""
 
     def cell(metric: Metric) -> Cell:
@@ -238,7 +239,7 @@ def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
     yield from (section for section in sections if section is not None and section.detail <= detail)
 
 
-def _over_k_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
+def _over_k_section(evaluation: Evaluation, primary: Metric) -> Section | None:
     """Return the primary metric over k; None if it has no curve."""
     if not has_curve(primary):
         return None
@@ -251,11 +252,11 @@ def _over_k_section(evaluation: EvaluationRecord, primary: Metric) -> Section | 
     return Section("Quality by depth (k)", figures=(figure,), detail=Detail.DETAILS)
 
 
-def _title(evaluation: EvaluationRecord) -> str:
+def _title(evaluation: Evaluation) -> str:
     return f"{evaluation.dataset.name}: {system_name(evaluation)}"
 
 
-def evaluation_headline(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float) -> Table:
+def evaluation_headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = _few(evaluation, primary, evaluation.scores.metrics)
     columns, caption = _stage_columns(evaluation, confidence), f"{evaluation.before}, with intervals"
@@ -265,7 +266,7 @@ def evaluation_headline(evaluation: EvaluationRecord, lift: Lift | None, primary
     return table_from(columns, chosen, caption, confidence=confidence_text(confidence))
 
 
-def _stage_columns(evaluation: EvaluationRecord, confidence: float) -> list[Column[Metric]]:
+def _stage_columns(evaluation: Evaluation, confidence: float) -> list[Column[Metric]]:
     """Return the columns of a system of one stage."""
     return [
         Column("metric", mean_title, words=True),
@@ -304,7 +305,7 @@ def _verdict_cell(row: LiftRow) -> Cell:
     return Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict)
 
 
-def metrics_section(evaluation: EvaluationRecord, lift: Lift | None, confidence: float) -> Section:
+def metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
     """Return every metric at every depth."""
     known = evaluation.scores.metrics
     metrics = table_metrics(known, evaluation.named_metrics(known[0]))
@@ -445,6 +446,6 @@ def _tags_section(found: Findings) -> Section | None:
     return Section("By tag", tuple(filter(None, said)), (slices_table(slices),), detail=Detail.DETAILS)
 
 
-def _method(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric) -> Section:
+def _method(evaluation: Evaluation, lift: Lift | None, primary: Metric) -> Section:
     method = None if lift is None else lift.method
     return method_section(method, evaluation.scores.metrics, corrected=primary_sentence(primary))

@@ -16,8 +16,9 @@ from raglift.utilities.display import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
     from raglift.rendering.document import Table
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
     from raglift.types.rankings import Cost, Run, StageLatency
@@ -27,7 +28,7 @@ _AROUND = ("python", "machine", "system", "processor", "cores")
 """What an environment says besides the versions of packages."""
 
 
-def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
+def measured(evaluation: Evaluation, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
     """Return what was measured of one system, as names and values.
 
     Args:
@@ -39,7 +40,7 @@ def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tu
     return (*stages, *_rows([evaluation], primary, match))
 
 
-def measured_together(comparison: ComparisonRecord, *, match: str) -> tuple[tuple[str, str], ...]:
+def measured_together(comparison: Comparison, *, match: str) -> tuple[tuple[str, str], ...]:
     """Return what was measured of several systems, as names and values.
 
     Args:
@@ -54,7 +55,7 @@ def measured_together(comparison: ComparisonRecord, *, match: str) -> tuple[tupl
     return (("Compared", systems), *together, *_rows(every, comparison.primary, match))
 
 
-def _rows(evaluations: Sequence[EvaluationRecord], primary: Metric, match: str) -> list[tuple[str, str]]:
+def _rows(evaluations: Sequence[Evaluation], primary: Metric, match: str) -> list[tuple[str, str]]:
     """Return what holds of all systems; where they differ, each value once."""
     specs = [one.run.spec for one in evaluations]
     profiles = _each(one.profile for one in evaluations)
@@ -79,7 +80,7 @@ def _each(values: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(value for value in values if value))
 
 
-def _dataset(evaluation: EvaluationRecord) -> str:
+def _dataset(evaluation: Evaluation) -> str:
     dataset = evaluation.dataset
     digest = evaluation.run.spec.get("dataset", {}).get("hash")
     return f"{dataset.name}: {queries_text(dataset)}" + (f" (hash {digest})" if digest else "")
@@ -95,7 +96,7 @@ def queries_text(dataset: Dataset) -> str:
     return ", ".join([counted(len(dataset), "query"), *parts, counted(facts, "fact")])
 
 
-def _failed(evaluations: Sequence[EvaluationRecord]) -> str:
+def _failed(evaluations: Sequence[Evaluation]) -> str:
     counts = [sum(trace.error is not None for trace in one.run.traces) for one in evaluations]
     if not any(counts):
         return "0"
@@ -105,7 +106,7 @@ def _failed(evaluations: Sequence[EvaluationRecord]) -> str:
     return f"{', '.join(by_count)} (scored as 0)"
 
 
-def _chunks(evaluations: Sequence[EvaluationRecord]) -> str:
+def _chunks(evaluations: Sequence[Evaluation]) -> str:
     counts = sorted({one.run.inventory.chunks for one in evaluations if one.run.inventory is not None})
     if not counts:
         return ""
@@ -145,7 +146,7 @@ def _machine(environment: Mapping[str, str]) -> str:
 _FROM_CACHE = "from the cache"
 
 
-def cost_section(evaluation: EvaluationRecord) -> Section | None:
+def cost_section(evaluation: Evaluation) -> Section | None:
     """Return what asking cost, as far as it is known: latency per stage, what a provider billed; or None."""
     cost = evaluation.run.cost
     if cost is None:
@@ -197,7 +198,7 @@ def _lines(cost: Cost, run: Run) -> list[str]:
     return lines
 
 
-def _index(evaluation: EvaluationRecord) -> str:
+def _index(evaluation: Evaluation) -> str:
     """Return the size of the index, and how long it took to build, as far as that is known."""
     index = None if evaluation.run.cost is None else evaluation.run.cost.index
     if index is None:

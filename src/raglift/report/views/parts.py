@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
-    from raglift.analysis.records import EvaluationRecord, Method, TagSlice, TagSlices
+    from raglift.analysis.records import Method, TagSlice, TagSlices
+    from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Calls, Tokens
 
 
@@ -184,7 +185,7 @@ def cost_columns(
     rows: Iterable[RowT],
     decides: Metric,
     mean: Callable[[RowT, Metric], float],
-    evaluation: Callable[[RowT], EvaluationRecord],
+    evaluation: Callable[[RowT], Evaluation],
 ) -> list[Column[RowT]]:
     """Return the columns of the prompt's size and the latency, where they are known of some row.
 
@@ -207,7 +208,7 @@ def cost_columns(
     return [one for one in (tokens, latency) if any(one.cell_of(row).value is not None for row in found)]
 
 
-def mean_after(evaluation: EvaluationRecord, metric: Metric) -> float:
+def mean_after(evaluation: Evaluation, metric: Metric) -> float:
     """Return the mean of a metric after the last stage; NaN if it was not scored."""
     scores = evaluation.scores
     return scores.mean(evaluation.after, metric) if metric in scores.metrics else math.nan

@@ -30,12 +30,13 @@ from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysis
-    from raglift.analysis.records import EvaluationRecord, Lift, LiftRow
+    from raglift.analysis.records import Lift, LiftRow
     from raglift.analysis.sessions import SessionAnalysis
+    from raglift.results.evaluation import Evaluation
 
 
 def evaluation_tiles(
-    evaluation: EvaluationRecord,
+    evaluation: Evaluation,
     lift: Lift | None,
     primary: Metric,
     confidence: float,
@@ -66,7 +67,7 @@ def evaluation_tiles(
     )
 
 
-def _rate_tile(evaluation: EvaluationRecord, lift: Lift | None, metric: Metric) -> Tile | None:
+def _rate_tile(evaluation: Evaluation, lift: Lift | None, metric: Metric) -> Tile | None:
     """Return the share of questions with a right passage among the first hits; None if no query counts."""
     share = evaluation.scores.mean(evaluation.after, metric)
     if math.isnan(share):
@@ -99,7 +100,7 @@ def _tested(row: LiftRow, alpha: float) -> str:
     return "better" if found.mean > 0 else "worse"
 
 
-def _primary_tile(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float) -> Tile | None:
+def _primary_tile(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Tile | None:
     """Return the metric that decides, its interval or that of its change, and its ceiling; None without queries."""
     decimals, name = decimals_of(primary), mean_title(primary)
     row = None if lift is None else lift.row()
@@ -121,7 +122,7 @@ def _primary_tile(evaluation: EvaluationRecord, lift: Lift | None, primary: Metr
     return Tile(name, number_text(mean, decimals), "", "", note, definition_of(primary))
 
 
-def _ceiling(evaluation: EvaluationRecord, primary: Metric) -> str:
+def _ceiling(evaluation: Evaluation, primary: Metric) -> str:
     """Return what a perfect reranker of the same candidates would reach; empty where that is not known."""
     if primary.name not in ("ndcg", "recall") or primary.parameters or primary.k is None:
         return ""
@@ -134,7 +135,7 @@ def _ceiling(evaluation: EvaluationRecord, primary: Metric) -> str:
     return f"a perfect reranker: {'' if bound.is_exact else '≤ '}{most:.3f}"
 
 
-def _facts_tile(evaluation: EvaluationRecord, k: int | None) -> Tile | None:
+def _facts_tile(evaluation: Evaluation, k: int | None) -> Tile | None:
     """Return how many facts are found by rank k, before and after; None if no query is labelled."""
     outcomes = fact_outcomes(evaluation, k)
     facts = len(outcomes.query)

@@ -15,9 +15,9 @@ from raglift.types.rankings import Ranking
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.analysis.records import EvaluationRecord
     from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
+    from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
     from raglift.types.rankings import Inventory
@@ -57,7 +57,7 @@ class IdLabels:
         return sum(grade < 1 for grades in self.grades.values() for grade in grades.values())
 
 
-def labels_of(evaluation: EvaluationRecord) -> IdLabels:
+def labels_of(evaluation: Evaluation) -> IdLabels:
     """Return the labels of an evaluation as ids of the chunks that are known.
 
     A chunk has the highest grade among the passages that it proves by the evaluation's match rule. By coverage, each

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.results.evaluation import Evaluation
     from raglift.storage.rankings.export_labels import IdLabels
     from raglift.storage.rankings.forms import WrittenForm
     from raglift.types.labels import LabelSources
@@ -97,7 +97,7 @@ class Export:
 
 
 def export(
-    evaluation: EvaluationRecord,
+    evaluation: Evaluation,
     folder: str | Path,
     *,
     form: WrittenForm = "trec",
@@ -157,9 +157,7 @@ def export(
     return made
 
 
-def _file_names(
-    evaluation: EvaluationRecord, form: WrittenForm, stage: str | None, *, all_stages: bool
-) -> dict[str, str]:
+def _file_names(evaluation: Evaluation, form: WrittenForm, stage: str | None, *, all_stages: bool) -> dict[str, str]:
     """Return the name of the file of each stage that is to be written, with the stage.
 
     Raises:
@@ -231,9 +229,7 @@ def _of_labels(name: str, labels: IdLabels) -> ExportedFile:
     return ExportedFile(name, ", ".join(parts), len(labels))
 
 
-def _notes(
-    evaluation: EvaluationRecord, labels: IdLabels, rankings: Sequence[IdRankings], *, escaped: bool
-) -> Iterator[str]:
+def _notes(evaluation: Evaluation, labels: IdLabels, rankings: Sequence[IdRankings], *, escaped: bool) -> Iterator[str]:
     if labels.of_this_run:
         yield (
             "The index's chunks are not all known: the labels name chunks among this run's hits alone, and are no "
