@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -113,26 +110,3 @@ def test_the_whole_walkthrough_embeds_the_book_once(first_walk: Walked, walk: Ca
 def figures(text: str) -> list[str]:
     """Return the rows of metrics."""
     return re.findall(r"^\w+@\d+ .*$", text, re.MULTILINE)
-
-
-@pytest.mark.full
-def test_what_would_have_helped_is_what_the_tutorial_shows(book_path: Path) -> None:
-    """100 candidates, hybrid retrieval and smaller chunks, for the tutorial's question; other processors may differ."""
-    environment = {**os.environ, "RAGLIFT_CORPORA": str(book_path.parents[1]), "COLUMNS": "80"}
-    command = [sys.executable, "-m", "raglift", "walkthrough"]
-    printed = subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
-    page = (Path(__file__).parents[1] / "docs" / "tutorials" / "walkthrough.md").read_text(encoding="utf-8")
-    shown, found = (last_step(text.partition("10. What would have helped")[2]) for text in (page, printed))
-    assert list(found) == list(shown)
-    assert len(shown) == 5 + 3 + 1
-    for name, ranks in shown.items():
-        assert found[name] == pytest.approx(ranks, abs=2), name
-    assert found["first 10"][-2:] == [1, 3]  # of three labels, with smaller chunks and hybrid retrieval
-
-
-def last_step(text: str) -> dict[str, list[int]]:
-    """Return the trials by their names, and the ranks of each label; those that are in no ranking are 0."""
-    trials: list[str] = re.findall(r"^  \d  (.+)$", text, re.MULTILINE)
-    rows = re.findall(r"^(label \d|first 10) +(\S+ → .+)$", text, re.MULTILINE)
-    ranks = {name: [int(rank) if rank.isdigit() else 0 for rank in re.findall(r"\d+|–", row)] for name, row in rows}
-    return {name: [] for name in trials} | ranks

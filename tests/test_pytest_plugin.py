@@ -100,7 +100,7 @@ def test_it_can_be_turned_off(project: pytest.Pytester) -> None:
 def test_the_mark_the_fixtures_and_the_options_are_described(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it():\n    pass\n")
     marks = project.runpytest_inprocess("--markers").stdout.str()
-    for argument in ("dataset", "min", "max", "per_query", "baseline", "no_regression", "margin"):
+    for argument in ("dataset", "min", "max", "baseline", "no_regression", "margin"):
         assert f"{argument}=" in marks
     result = project.runpytest_inprocess("--fixtures", "-q")
     result.stdout.fnmatch_lines(["raglift_dataset -- *", "raglift_evaluate -- *"])

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _MARK = (
-    "retrieval(dataset=None, min={}, max={}, per_query=None, baseline=None, no_regression=(), margin=0.0): what a test "
-    'expects of the system that it hands to raglift_evaluate: the labelled set, as dataset="lighthouse" or a path; '
-    'the least and the most of each figure, as min={"recall@5": 0.8}, max={"p95_latency": "500ms"}; the least for '
-    'every single query, as per_query={"recall@10": 1.0}; metrics that may not get worse than in a saved baseline, as '
-    'no_regression=["ndcg@10"].'
+    "retrieval(dataset=None, min={}, max={}, baseline=None, no_regression=(), margin=0.0): what a test expects of the "
+    'system that it hands to raglift_evaluate: the labelled set, as dataset="lighthouse" or a path; the least and the '
+    'most of each figure, as min={"recall@5": 0.8}, max={"p95_latency": "500ms"}; metrics that may not get worse than '
+    'in a saved baseline, as no_regression=["ndcg@10"].'
 )
 
 
@@ -49,7 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     # Without arguments the mark says nothing: others may have one of that name, to choose tests by
     marks = metafunc.definition.iter_markers("retrieval")
     if "raglift_evaluate" in metafunc.fixturenames or any(mark.args or mark.kwargs for mark in marks):
-        from raglift.apps.pytest_integration.collecting import check_mark
+        from raglift.apps.pytest_integration.evaluating import check_mark
 
         check_mark(metafunc)
 
@@ -79,7 +78,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.fixture
 def raglift_dataset(request: pytest.FixtureRequest) -> Dataset:
     """The labelled set of the test's mark, else of the setting raglift_dataset; loaded once."""
-    from raglift.apps.pytest_integration.collecting import dataset_of_test
+    from raglift.apps.pytest_integration.evaluating import dataset_of_test
 
     return dataset_of_test(request.node)
 
@@ -87,6 +86,6 @@ def raglift_dataset(request: pytest.FixtureRequest) -> Dataset:
 @pytest.fixture
 def raglift_evaluate(request: pytest.FixtureRequest) -> Evaluate:
     """Measure a system as rl.evaluate does, and fail unless it does what the test's mark expects."""
-    from raglift.apps.pytest_integration.evaluating import evaluate_for
+    from raglift.apps.pytest_integration.evaluating import Evaluate
 
-    return evaluate_for(request)
+    return Evaluate(request)

@@ -101,20 +101,9 @@ def test_the_walkthrough_shows_every_step_for_one_question() -> None:
         query for query in dataset if any(p.doc_id == "lamp-and-lens.md" for fact in query.facts for p in fact.passages)
     )
     console = Console(file=io.StringIO(), width=80)
-    walked = walk(dataset, [question], settings, console)
-    evaluation, text = walked.evaluation, console.file.getvalue()  # type: ignore[attr-defined]
-    assert re.findall(r"^(\d+)\. ", text, re.MULTILINE) == [str(step) for step in range(1, 11)]
-    last_step = text[text.index("10. What would have helped") :]
-    assert max(map(len, last_step.splitlines())) <= 80
-    for number, name in enumerate(("as above: 5 candidates", "100 candidates", "hybrid", "chunks recursive:240/24"), 1):
-        assert f"  {number}  {name}" in last_step
-    as_above, more = walked.trials[:2]
-    assert as_above.candidates == 5
-    assert more.candidates == 100
-    assert as_above.retrieved == more.retrieved  # the ranks of all chunks, whatever is retrieved
-    assert as_above.found(5) == evaluation.scores.mean("rerank", Recall @ 5) * len(question.facts)
-    for label, (rank, reranked) in enumerate(zip(more.retrieved, more.reranked, strict=True), start=1):
-        assert re.search(rf"^label {label} .* {rank or '–'} → {reranked or '–'} ", last_step, re.MULTILINE)
+    evaluation = walk(dataset, [question], settings, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert re.findall(r"^(\d+)\. ", text, re.MULTILINE) == [str(step) for step in range(1, 10)]
     assert question.text in " ".join(text.split())
     assert text.count("cosine ") >= 5
     assert "all-MiniLM-L6-v2" in text

@@ -2,7 +2,7 @@
 
 Load, split, embed, normalize, index, retrieve with cosine similarities, rerank; then Hit, Precision, Recall and F1 at
 k, reciprocal rank and average precision, and graded DCG and NDCG, before and after reranking. Every number is printed
-with what it means and the k it was taken at. The last step measures what would have helped.
+with what it means and the k it was taken at.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from rich.cells import cell_len, set_cell_size
 
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.embeddings import embedder_by_name
-from raglift.apps.what_helps import first_ranks, say, show_trials, try_what_helps
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from raglift.apps.what_helps import Trial
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
@@ -65,24 +63,11 @@ class Settings:
     """How many hits are retrieved, reranked and scored."""
     profile: str = "tutorial"
     """Whose metric conventions."""
-    what_helps: bool | None = None
-    """Whether to measure, as the last step, what would have helped; None does so for one question alone, since each
-    question's candidates are reranked four times more."""
     ks: tuple[int, ...] = ()
     """Smaller depths, at which metrics are printed too; by default 1, 3 and 5."""
 
 
-@dataclass(frozen=True)
-class Walk:
-    """What a walkthrough measured."""
-
-    evaluation: Evaluation
-    """Of the questions."""
-    trials: tuple[Trial, ...]
-    """What would have helped: the walkthrough itself, then the trials; empty if that was not measured."""
-
-
-def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Walk:
+def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
     """Print every step of the tutorial for one question or many.
 
     Args:
@@ -92,14 +77,13 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
         console: where to print.
 
     Returns:
-        The evaluation of the questions, and what would have helped.
+        The evaluation of the questions.
 
     Raises:
         ConfigurationError: there is no question, or a model or size cannot be used.
     """
     if not questions:
         raise ConfigurationError("walkthrough: found no question; expected at least one")
-    measures = len(questions) == 1 if settings.what_helps is None else settings.what_helps
     retriever = _index(dataset, settings, console)
     evaluation = evaluate(
         retriever,
@@ -116,7 +100,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
     if len(questions) == 1:
         _show_hits(evaluation, settings, console)
         if evaluation.scores.mean(evaluation.before, HitRate @ settings.k) == 0:
-            _show_where_the_labels_are(evaluation, retriever, console, is_last=not measures)
+            _show_where_the_labels_are(evaluation, retriever, console)
     else:
         _heading(console, 4, f"Ask {len(questions)} questions, retrieve the {settings.k} most similar chunks to each")
         for stage in evaluation.run.stages[1:]:
@@ -124,13 +108,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
     show_metrics(evaluation, settings.k, console)
     _heading(console, 9, "All of it, at every depth")
     print_document(evaluation_view(evaluation, detail=Detail.DETAILS), console, Detail.DETAILS)
-    if not measures:
-        return Walk(evaluation, ())
-    _heading(console, 10, "What would have helped")
-    system = settings.system
-    trials = try_what_helps(evaluation, retriever, system.chunker, settings.reranker, system)
-    show_trials(trials, len(questions), settings.k, console)
-    return Walk(evaluation, trials)
+    return evaluation
 
 
 def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetriever:
@@ -189,23 +167,23 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
             say(console, line)
 
 
-def _show_where_the_labels_are(
-    evaluation: Evaluation, retriever: DenseRetriever, console: Console, *, is_last: bool
-) -> None:
+def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever, console: Console) -> None:
     """Say at which ranks of the whole index the labels of one question are first matched."""
     query = evaluation.dataset.queries[0]
     ranking = retriever.retrieve([query.text], len(retriever.index.chunks))[0]
-    ranks = first_ranks(evaluation.dataset, [ranking], evaluation.profile)
+    matched = match_rankings([query], [[ranking]], MatchRule.for_profile(evaluation.profile))[0].matches
+    first: dict[int, int] = {}
+    for fact, rank in zip(matched.fact.tolist(), matched.rank.tolist(), strict=True):
+        first[fact] = min(rank, first.get(fact, rank))
     places = [
-        f"label {number} in no chunk" if rank is None else f"label {number} at rank {rank:,}"
-        for number, rank in enumerate(ranks, start=1)
+        f"label {fact + 1} at rank {first[fact]:,}" if fact in first else f"label {fact + 1} in no chunk"
+        for fact in range(len(query.facts))
     ]
     say(
         console,
         "\nNone of the labels is among these hits, so every figure below is 0. In the ranking of all "
-        f"{len(ranking):,} chunks: {', '.join(places)}. "
-        + ("--what-helps measures" if is_last else "The last step measures")
-        + " what would have helped.",
+        f"{len(ranking):,} chunks: {', '.join(places)}. A sweep measures what more candidates, smaller chunks or "
+        "hybrid retrieval would change.",
         wrap=True,
     )
 
@@ -260,6 +238,11 @@ def _ndcg_with_all_labels(evaluation: Evaluation, k: int) -> str:
         f"The tutorial's ideal holds only what was retrieved, so a label that was missed costs nothing. "
         f"Against all labels (raglift's default, as in trec_eval) NDCG@{k} is {values}."
     )
+
+
+def say(console: Console, text: str, *, wrap: bool = False) -> None:
+    """Print text that may come from a corpus: no markup is read in it, and no control character gets through."""
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=not wrap)
 
 
 def _line(evaluation: Evaluation, metric: Metric, meaning: str, console: Console) -> None:

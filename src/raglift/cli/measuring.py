@@ -95,9 +95,6 @@ class Walkthrough:
     dtype: DtypeOption = "auto"
     device: DeviceOption = "auto"
     profile: Profile = "tutorial"
-    what_helps: Annotated[bool | None, typer.Option("--what-helps/--no-what-helps")] = None
-    """As the last step, measure what would have helped: more candidates, hybrid retrieval, smaller chunks (only with a
-    local embedding model). It takes several times as long. Default: for one question, not with --all."""
     as_json: AsJson = False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import check_reranker
@@ -29,7 +28,7 @@ def run(request: Walkthrough) -> None:
     chunker = chunker_of(request.chunker)
     parts = system_of("dense", request.embedding, chunker, dtype=request.dtype, device=request.device)
     *smaller, k = sorted(numbers_of_hits(request.k))
-    settings = Settings(parts, request.reranker, k, request.profile, request.what_helps, tuple(smaller))
+    settings = Settings(parts, request.reranker, k, request.profile, tuple(smaller))
     question = request.question
     if question is not None and request.every:
         raise ConfigurationError("walkthrough: found --question and --all; expected one of them")
@@ -37,10 +36,9 @@ def run(request: Walkthrough) -> None:
     labelled = [query for query in dataset if query.is_labelled]
     check_reranker(settings.reranker)  # what is wrong with it is better said before the text is embedded
     questions = labelled if request.every else [labelled[0] if question is None else _find(dataset, question)]
-    walked = walk(dataset, questions, settings, Console(quiet=request.as_json))
+    evaluation = walk(dataset, questions, settings, Console(quiet=request.as_json))
     if request.as_json:
-        trials = [asdict(trial) for trial in walked.trials]
-        print_json({**evaluation_as_json(walked.evaluation), "what_would_have_helped": trials})
+        print_json(evaluation_as_json(evaluation))
 
 
 def _find(dataset: Dataset, question: str) -> Query:

@@ -11,7 +11,7 @@ Run = Callable[..., pytest.RunResult]
 
 def test_a_mark_that_cannot_be_used_is_an_error_of_collection_that_names_the_test(run: Run) -> None:
     code = """
-        @pytest.mark.retrieval(dataset="labels.jsonl", min={"recal@5": 0.8}, dtaset=3)
+        @pytest.mark.retrieval(dataset="labels.jsonl", min={"recal@5": 0.8})
         def test_search(raglift_evaluate):
             raglift_evaluate(Search())
 
@@ -25,8 +25,7 @@ def test_a_mark_that_cannot_be_used_is_an_error_of_collection_that_names_the_tes
         [
             "*ERROR collecting test_search.py*",
             "test_search.py::test_search: the mark cannot be used",
-            "  retrieval(min)[[]\"recal@5\"[]]: found 'recal' (did you mean 'recall'?); expected*",
-            '  retrieval(dtaset=…): found the argument "dtaset"; expected*',
+            "*found 'recal' (did you mean 'recall'?); expected*",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")

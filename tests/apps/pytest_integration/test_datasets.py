@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.apps.pytest_integration.collecting import dataset_of_test
-from raglift.datasets.loading import load_dataset
+from raglift.apps.pytest_integration.evaluating import dataset_of_test
 from raglift.errors import ConfigurationError
 
 Run = Callable[..., pytest.RunResult]
@@ -44,10 +43,6 @@ def test_a_path_starts_beside_the_test_or_else_at_the_root(
     assert len(dataset_of_test(item)) == 5
     write_labels(project.path / "deep", "beside")
     assert [query.id for query in dataset_of_test(node('dataset="labels.jsonl"'))] == ["beside"]
-
-
-def test_a_name_is_that_of_a_corpus(node: Callable[..., pytest.Item]) -> None:
-    assert dataset_of_test(node('dataset="lighthouse"')).queries == load_dataset("lighthouse").queries
 
 
 @pytest.mark.slow

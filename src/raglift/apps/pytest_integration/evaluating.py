@@ -1,20 +1,17 @@
-"""Evaluation of a marked test: the fixture `raglift_evaluate`, and the baselines that a test is compared with."""
+"""The fixtures of a marked test: its labelled set, and `raglift_evaluate` with the baseline that it compares with."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from raglift.apps.pytest_integration.collecting import named_dataset
-from raglift.apps.pytest_integration.expectation import (
-    FIXTURE,
-    MARK,
-    expectation_of,
-    safe_name,
-)
-from raglift.apps.pytest_integration.messages import bounds_failure, misses_of, without_own_frames
-from raglift.errors import ConfigurationError, RagliftError, RunError
+from raglift.apps.pytest_integration.expectation import FIXTURE, MARK, expectation_of
+from raglift.apps.pytest_integration.messages import bounds_failure, without_own_frames
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, DatasetError, RagliftError, RunError
 from raglift.gating.deciding import gate
 from raglift.gating.values import with_metrics
 from raglift.metrics.computing import DEFAULT_METRICS
@@ -22,95 +19,131 @@ from raglift.report.format import number_text
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.storage.saving import check_free, save_evaluation
+from raglift.types.dataset import Dataset
 from raglift.types.metric import Metric
 from raglift.utilities.limits import is_there, resolved, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from raglift.apps.pytest_integration.expectation import Expectation
-    from raglift.types.dataset import Dataset
-
-
-# Baselines: saved evaluations that tests compare with, where they are, and how they are replaced.
 
 
 UPDATE = "--raglift-update-baseline"
 _PROPERTY = "raglift_baseline"
+_SETTING = "raglift_dataset"
+_TIMED_QUERIES = 50
+_LOADED = pytest.StashKey[dict[str, Dataset]]()
 
 
-class Baseline:
-    """The baseline of one test, or none.
+def check_mark(metafunc: pytest.Metafunc) -> None:
+    """Read what a test function expects.
 
-    Args:
-        item: the test.
-        expectation: what its mark says.
+    Raises:
+        CollectError: its mark cannot be used, or would change nothing.
     """
+    where = metafunc.definition.nodeid
+    try:
+        expectation = expectation_of(metafunc.definition.iter_markers(MARK), where)
+    except ConfigurationError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
+    own = any(mark.name == MARK for mark in metafunc.definition.own_markers)
+    if own and expectation.has_bounds and FIXTURE not in metafunc.fixturenames:
+        raise pytest.Collector.CollectError(
+            f"{where}: found bounds in its mark, and no argument {FIXTURE}; expected the test to hand its system to "
+            f"{FIXTURE}(system), which holds it to them"
+        )
 
-    def __init__(self, item: pytest.Item, expectation: Expectation) -> None:
-        self._item = item
-        self._metrics = expectation.no_regression
-        self.folder = _folder(item, expectation)
-        self.is_replaced = self.folder is not None and bool(item.config.getoption(UPDATE))
 
-    def before(self) -> Evaluation | None:
-        """Return what to compare with; None if there is no baseline, or it is to be replaced.
+# The labelled set of a test, loaded once per process.
 
-        Raises:
-            RunError: it is missing or damaged, or something else is there that must not be replaced.
-            ConfigurationError: it is to be replaced, and other tests compare with it too.
-        """
-        if self.folder is None:
-            return None
-        if self.is_replaced:
-            self._require_alone()
-            check_free(self.folder, overwrite=True)
-            return None
-        if not is_there(self.folder):
-            raise RunError(
-                f"{self._shown}: found no baseline there; to save this test's evaluation as its baseline, run "
-                f"pytest {UPDATE}, look at its figures, and commit the folder"
-            )
-        return load_evaluation(self.folder)
 
-    def replace(self, evaluation: Evaluation) -> None:
-        """Save an evaluation as the baseline, where that is asked for, and note that for the end of the session.
+def dataset_of_test(node: pytest.Item) -> Dataset:
+    """Return the labelled set that a test names.
 
-        Raises:
-            RunError: it cannot be written.
-        """
-        if self.folder is None or not self.is_replaced:
-            return
+    Raises:
+        ConfigurationError: it names none, or there is none.
+        DatasetError: it cannot be loaded.
+    """
+    found = _named_dataset(node)
+    if found is None:
+        raise ConfigurationError(
+            f"{node.nodeid}: found no labelled set; expected one in the test's mark, as "
+            f'@pytest.mark.{MARK}(dataset="lighthouse"), or in the setting {_SETTING}, or a fixture raglift_dataset of '
+            "your own in conftest.py"
+        )
+    return found
+
+
+def _named_dataset(node: pytest.Item) -> Dataset | None:
+    """Return the set that the mark names, from the folder of the test's file, or the setting, from the project's."""
+    named = expectation_of(node.iter_markers(MARK), node.nodeid).dataset
+    if isinstance(named, Dataset):
+        return named
+    root, beside = node.config.rootpath, node.path.parent
+    if named is None:
+        named = str(node.config.getini(_SETTING)).strip()
+        beside = root if node.config.inipath is None else node.config.inipath.parent
+    if not named:
+        return None
+    places = [folder / user_path(named) for folder in (beside, root)]
+    # Where nothing is, it may be a corpus's name
+    source = next(filter(is_there, places), Path(named))
+    loaded = node.config.stash.setdefault(_LOADED, {})
+    if str(source) not in loaded:
         try:
-            before: Evaluation | None = load_evaluation(self.folder)
-        except RunError:  # there is none, or one that cannot be read any more
-            before = None
-        save_evaluation(evaluation, self.folder, overwrite=True)
-        changes = ", ".join(_change(evaluation, before, name) for name in self._metrics)
-        word = "saved" if before is None else "replaced"
-        line = f"{word} {self._shown}: {len(evaluation.dataset):,} queries, {changes}"
-        self._item.user_properties.append((_PROPERTY, line))
+            loaded[str(source)] = load_dataset(source)
+        except DatasetError as error:
+            looked = "a path starts from the folder of the test's file, or from the project's root"
+            raise ConfigurationError(f"{error}\n  ({looked}: {root})") from error
+    return loaded[str(source)]
 
-    @property
-    def _shown(self) -> str:
-        """The folder, from the project's root where it lies in it."""
-        root, folder = self._item.config.rootpath, self.folder
-        return str(folder.relative_to(root)) if folder and folder.is_relative_to(root) else str(folder)
 
-    def _require_alone(self) -> None:
-        """Raise where two tests of the session would write one folder: each would undo the other, whoever is last."""
-        for other in self._item.session.items:
-            if other is self._item:
-                continue
-            if FIXTURE not in getattr(other, "fixturenames", ()):  # a mark of its module alone saves nothing
-                continue
-            theirs = _folder(other, expectation_of(other.iter_markers(MARK), other.nodeid))
-            if theirs is not None and theirs == self.folder:
-                raise ConfigurationError(
-                    f"{self._shown}: found the baseline of {other.nodeid} too; expected one test that saves it: "
-                    f"run {UPDATE} with that one alone (-k or its node id)"
-                )
+# Baselines: saved evaluations that tests compare with, and how they are replaced.
+
+
+def _baseline_folder(item: pytest.Item, expectation: Expectation) -> Path | None:
+    """Return where a test's baseline is, from the folder of its file; None for a test that has none."""
+    if not expectation.no_regression:
+        return None
+    beside = item.path.parent
+    if expectation.baseline is not None:
+        return resolved(beside / user_path(expectation.baseline))
+    cls = getattr(item, "cls", None)
+    name = item.name if cls is None else f"{cls.__qualname__}.{item.name}"
+    return resolved(beside / "baselines" / item.path.stem / re.sub(r"[^\w.+=,-]+", "_", name).strip("_"))
+
+
+def _shown(item: pytest.Item, folder: Path) -> str:
+    root = item.config.rootpath
+    return str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
+
+
+def _load_baseline(item: pytest.Item, folder: Path) -> Evaluation:
+    if not is_there(folder):
+        raise RunError(
+            f"{_shown(item, folder)}: found no baseline there; to save this test's evaluation as its baseline, run "
+            f"pytest {UPDATE}, look at its figures, and commit the folder"
+        )
+    return load_evaluation(folder)
+
+
+def _replace_baseline(item: pytest.Item, folder: Path, evaluation: Evaluation, metrics: Iterable[str]) -> None:
+    """Save an evaluation as the baseline, and note that for the end of the session."""
+    before = load_evaluation(folder) if is_there(folder) else None
+    save_evaluation(evaluation, folder, overwrite=True)
+    changes = ", ".join(_change(evaluation, before, name) for name in metrics)
+    word = "saved" if before is None else "replaced"
+    line = f"{word} {_shown(item, folder)}: {len(evaluation.dataset):,} queries, {changes}"
+    item.user_properties.append((_PROPERTY, line))
+
+
+def _change(evaluation: Evaluation, before: Evaluation | None, name: str) -> str:
+    """Return a metric's mean, and what it was: `ndcg@10 0.831 (was 0.801)`."""
+    after = number_text(evaluation.scores.mean(evaluation.after, name))
+    if before is None or name not in map(str, before.scores.metrics):
+        return f"{name} {after}"
+    return f"{name} {after} (was {number_text(before.scores.mean(before.after, name))})"
 
 
 def saved_lines(stats: Mapping[str, Iterable[Any]]) -> list[str]:
@@ -119,37 +152,7 @@ def saved_lines(stats: Mapping[str, Iterable[Any]]) -> list[str]:
     return sorted({value for report in reports for name, value in report.user_properties if name == _PROPERTY})
 
 
-def _change(evaluation: Evaluation, before: Evaluation | None, name: str) -> str:
-    """Return a metric's mean, and what it was: `ndcg@10 0.831 (was 0.801)`."""
-    after = evaluation.scores.mean(evaluation.after, name)
-    if before is None or name not in map(str, before.scores.metrics):
-        return f"{name} {number_text(after)}"
-    return f"{name} {number_text(after)} (was {number_text(before.scores.mean(before.after, name))})"
-
-
-def _folder(item: pytest.Item, expectation: Expectation) -> Path | None:
-    """Return where a test's baseline is, from the folder of its file; None for a test that has none."""
-    if not expectation.has_baseline:
-        return None
-    beside = item.path.parent
-    if expectation.baseline is not None:
-        return resolved(beside / user_path(expectation.baseline))
-    return resolved(beside / "baselines" / safe_name(item.path.stem) / safe_name(_name(item)))
-
-
-def _name(item: pytest.Item) -> str:
-    """Return a test's name with its class and parameters."""
-    callspec = getattr(item, "callspec", None)
-    name = str(getattr(item, "originalname", None) or item.name)
-    parameters = "" if callspec is None else callspec.id
-    of_class = getattr(getattr(item, "cls", None), "__qualname__", "")
-    return ".".join(filter(None, (of_class, name))) + (f"-{parameters}" if parameters else "")
-
-
 # The fixture `raglift_evaluate`: `rl.evaluate` on the test's dataset, checked against its mark.
-
-
-_TIMED_QUERIES = 50
 
 
 class Evaluate:
@@ -165,6 +168,7 @@ class Evaluate:
         self._expectation = expectation_of(self._item.iter_markers(MARK), self._item.nodeid)
         self.calls = 0
         """How often it was called."""
+        request.node.stash[_EVALUATE] = self
 
     def __call__(self, system: Any, *, reranker: Any = None, **options: Any) -> Evaluation:
         """Measure a system on the labelled set of the test's mark, and hold it to the bounds there.
@@ -193,68 +197,56 @@ class Evaluate:
     def _held(self, system: Any, reranker: Any, options: dict[str, Any]) -> Evaluation:
         """Measure, and raise unless everything is as expected."""
         __tracebackhide__ = True
-        expected = self._expectation
-        if self.calls > 1 and expected.has_baseline:
+        expected, item = self._expectation, self._item
+        folder = _baseline_folder(item, expected)
+        replaces = folder is not None and bool(item.config.getoption(UPDATE))
+        if self.calls > 1 and folder is not None:
             raise ConfigurationError(
-                f"{self._item.nodeid}: found a second evaluation; expected one, since a test has one baseline: make a "
-                "test of each system, or parametrize it"
+                f"{item.nodeid}: found a second evaluation; expected one, since a test has one baseline: make a test "
+                "of each system, or parametrize it"
             )
-        baseline = Baseline(self._item, expected)
-        before = baseline.before()
-        evaluation = self._evaluated(system, reranker, options)
+        if replaces:
+            check_free(folder, overwrite=True)
+        before = None if folder is None or replaces else _load_baseline(item, folder)
+        if isinstance(system, Evaluation):
+            evaluation, dataset = with_metrics(system, expected.metrics, "the evaluation"), _named_dataset(item)
+        else:
+            dataset = self._request.getfixturevalue("raglift_dataset")
+            evaluation = evaluate(system, dataset, reranker=reranker, **self._settings(options, len(dataset)))
         result = gate(
             evaluation,
-            minimum=expected.minimum,
+            minimum=expected.min,
             maximum=expected.maximum,
             # What cannot be compared even with itself is not a baseline
-            baseline=evaluation if baseline.is_replaced else before,
+            baseline=evaluation if replaces else before,
             no_regression=expected.no_regression,
             margin=expected.margin,
-            dataset=named_dataset(self._item, expected.dataset) if isinstance(system, Evaluation) else self._dataset,
-            name=self._item.name,
+            dataset=dataset,
+            name=item.name,
         )
-        failure = bounds_failure(result, misses_of(result.evaluation, expected.each_query))
+        failure = bounds_failure(result)
         if failure is not None:
             raise AssertionError(failure)
-        baseline.replace(evaluation)
-        if set("AP") & set(self._item.config.getoption("reportchars")):
-            self._item.add_report_section("call", "retrieval", str(evaluation))
+        if folder is not None and replaces:
+            _replace_baseline(item, folder, evaluation, expected.no_regression)
+        if set("AP") & set(item.config.getoption("reportchars")):
+            item.add_report_section("call", "retrieval", str(evaluation))
         return evaluation
 
-    @property
-    def _dataset(self) -> Dataset:
-        dataset: Dataset = self._request.getfixturevalue("raglift_dataset")
-        return dataset
-
-    def _evaluated(self, system: Any, reranker: Any, options: dict[str, Any]) -> Evaluation:
-        __tracebackhide__ = True
-        if isinstance(system, Evaluation):
-            return with_metrics(system, self._expectation.metrics, "the evaluation")
-        dataset = self._dataset
-        return evaluate(system, dataset, reranker=reranker, **self._settings(options, dataset))
-
-    def _settings(self, options: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
+    def _settings(self, options: Mapping[str, Any], queries: int) -> dict[str, Any]:
         """Return the options, with what the mark needs besides."""
         expected = self._expectation
-        needed = expected.metrics
         settings: dict[str, Any] = {"progress": False, **options}
-        if needed:
+        if expected.metrics:
             # Measures without a depth are taken as deep as the system goes, and those of the mark at their own
             asked = options.get("metrics", DEFAULT_METRICS)
             asked = (asked,) if isinstance(asked, (str, Metric)) else tuple(asked)
-            settings["metrics"] = (*asked, *needed)
+            settings["metrics"] = (*asked, *expected.metrics)
         if expected.bounds_latency:
-            settings.setdefault("latency", min(_TIMED_QUERIES, len(dataset)))
+            settings.setdefault("latency", min(_TIMED_QUERIES, queries))
         if expected.maximum["failures"] == 0:
             settings.setdefault("on_error", "raise")
         return settings
-
-
-def evaluate_for(request: pytest.FixtureRequest) -> Evaluate:
-    """Return what a test calls to have its system measured."""
-    evaluates = Evaluate(request)
-    request.node.stash[_EVALUATE] = evaluates
-    return evaluates
 
 
 _EVALUATE = pytest.StashKey[Evaluate]()
@@ -264,9 +256,7 @@ def require_call(item: pytest.Item) -> None:
     """Raise for a test that ended without handing over a system, so that nothing was held to its bounds."""
     __tracebackhide__ = True
     evaluates = item.stash.get(_EVALUATE, None)
-    if (
-        evaluates is not None
-        and not evaluates.calls
-        and expectation_of(item.iter_markers(MARK), item.nodeid).has_bounds
-    ):
+    if evaluates is None or evaluates.calls:
+        return
+    if expectation_of(item.iter_markers(MARK), item.nodeid).has_bounds:
         raise AssertionError("raglift_evaluate was not called, so nothing was held to the bounds of the mark")
