@@ -28,7 +28,7 @@ def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAISe
     queries = tmp_path / "queries.jsonl"
     code, said, told = run("labels", "generate", "lighthouse", "-n", "10", "-o", queries)
     assert code == 0, told
-    assert "openai:gpt-4o-mini: 31 prompts, about" in told
+    assert "openai:gpt-4o-mini: 24 prompts, about" in told
     assert "up to 3 times as much" in told
     assert f"wrote 10 queries to {queries}" in told
     assert "lighthouse-synthetic: 10 of 10 questions, by openai:gpt-4o-mini, seed 0" in said
@@ -58,7 +58,6 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
     assert code == 0, error
     told = json.loads(said)
     assert (told["dataset"], told["requested"], told["accepted"]) == ("texts-synthetic", 3, 3)
-    assert told["styles"][0]["difficulties"].keys() == {"easy", "medium", "hard"}
     dataset = load_dataset(out)
     assert (len(dataset), len(dataset.documents)) == (3, 4)
 
@@ -67,7 +66,7 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
 def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> None:
     code, said, told = run("labels", "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine")
     assert (code, said) == (0, "")
-    assert "openai:mine: 31 prompts" in told
+    assert "openai:mine: 24 prompts" in told
     assert question_writer.requests == []
 
 
@@ -77,7 +76,7 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
     out = tmp_path / "queries.jsonl"
     code, said, told = run("labels", "generate", "lighthouse", "-n", "2", "--output", out)
     assert code == 1
-    assert "no question (" in said
+    assert "question too short (" in said
     assert "no question was accepted, so" in told
     assert not out.exists()
 
@@ -90,7 +89,6 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
         (["--output", "there.jsonl"], "already there; expected a new name, or --overwrite"),
         (["--output", "there"], "a folder that is not there yet: none is replaced"),
         (["--output", "q.jsonl", "--styles", "riddle"], "styles: found 'riddle'"),
-        (["--output", "q.jsonl", "-n", "0"], "found n=0"),
     ],
 )
 def test_command_lines_that_make_no_sense(
@@ -125,7 +123,7 @@ def test_a_killed_run_resumes_where_it_stopped(question_writer: OpenAIServer, ru
     program = [sys.executable, "-m", "raglift", *arguments, str(tmp_path / "killed.jsonl")]
     with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         end = time.monotonic() + 60
-        while len(answered) < 18 and process.poll() is None and time.monotonic() < end:
+        while len(answered) < 14 and process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
@@ -136,7 +134,7 @@ def test_a_killed_run_resumes_where_it_stopped(question_writer: OpenAIServer, ru
     assert code == 0, told
     # What was under way when it was killed is asked again, and nothing else
     assert len(answered) - len(set(answered)) <= 2
-    assert 18 <= before < len(set(answered))
+    assert 14 <= before < len(set(answered))
     code, said, _ = run(*arguments, tmp_path / "whole.jsonl")
     assert code == 0
     assert "0 input and 0 output tokens billed" in " ".join(said.split())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,7 +12,7 @@ from raglift.apps.generation.questions import parse_styles
 from raglift.cli.json_output import attributes, print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import ConfigurationError
 from raglift.rendering.terminal import print_document
 from raglift.types.dataset import Dataset
 from raglift.utilities.display import counted, printable
@@ -35,6 +34,8 @@ _NOTHING = 1
 
 def run(request: Generate) -> None:
     """Say what it would take, let questions be written, write them, print the report."""
+    from rich.console import Console
+
     require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     styles = ",".join(request.styles)
@@ -58,24 +59,16 @@ def run(request: Generate) -> None:
         generation = generate(source, request.n, **settings, concurrency=request.concurrency)
     # Before anything is printed: whoever reads the report may stop reading, as `head` does
     if len(generation.dataset):
-        _write(generation, output, overwrite=request.overwrite)
+        generation.write(output, overwrite=request.overwrite)
         sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
-    _print(generation, as_json=request.as_json)
+    if request.as_json:
+        print_json(_as_json(generation))
+    else:
+        print_document(generation_view(generation), Console())
     if not len(generation.dataset):
         reason = f"no question was accepted, so {output} was not written: the report says what was discarded, and why"
         sys.stderr.write(f"raglift: {printable(reason)}\n")
         raise typer.Exit(_NOTHING)
-
-
-def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
-    """Write the questions."""
-    try:
-        generation.write(output, overwrite=overwrite)
-    except DatasetError:
-        sys.stderr.write(
-            "the answers are kept in the cache: the same command with another --output does not ask again\n"
-        )
-        raise
 
 
 def _checked_output(request: Generate) -> Path:
@@ -98,15 +91,6 @@ def _name(source: str) -> str:
     return source.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition(".")[0] or "documents"
 
 
-def _print(generation: Generation, *, as_json: bool) -> None:
-    from rich.console import Console
-
-    if as_json:
-        print_json(_as_json(generation))
-    else:
-        print_document(generation_view(generation), Console())
-
-
 def _as_json(generation: Generation) -> dict[str, Any]:
     """Return what `--json` prints: everything but the queries, which are in the file."""
     return {
@@ -114,8 +98,5 @@ def _as_json(generation: Generation) -> dict[str, Any]:
         **attributes(generation, "model", "seed", "passage_size", "requested"),
         "accepted": len(generation.dataset),
         **attributes(generation, "passages", "left_out"),
-        "styles": [
-            {**asdict(style), "difficulties": generation.difficulties(style.style)} for style in generation.styles
-        ],
-        **attributes(generation, "usage", "notes"),
+        **attributes(generation, "styles", "usage", "notes"),
     }

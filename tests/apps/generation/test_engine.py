@@ -71,7 +71,7 @@ def test_questions_of_all_styles(server: OpenAIServer) -> None:
         assert query.tags[0] == "synthetic"
         assert len(query.facts) == style.quotes
         assert query.answerable is bool(style.quotes)
-        assert len(query.tags) == (3 if query.answerable else 2)
+        assert len(query.tags) == 2
         assert query.annotator is not None
         assert query.annotator.model == "openai:gpt-4o-mini"
         assert query.annotator.prompt.startswith(f"{style.prompt}@")
@@ -81,13 +81,6 @@ def test_questions_of_all_styles(server: OpenAIServer) -> None:
             assert passage.text == dataset.document_by_id[passage.doc_id or ""].text[passage.start : passage.end]
             assert len(passage.text) <= 400
     assert audit(dataset, embedding=None).findings == ()
-
-
-@pytest.mark.slow
-def test_of_a_pair_each_passage_gives_a_fact_and_they_are_from_two_places(server: OpenAIServer) -> None:
-    for query in generate("lighthouse", 5, styles="multi").dataset:
-        first, second = (fact.passages[0] for fact in query.facts)
-        assert first.doc_id != second.doc_id or abs((first.start or 0) - (second.start or 0)) > 400
 
 
 @pytest.mark.slow
@@ -109,7 +102,7 @@ def test_a_file_is_read_back_with_the_corpus_by_name(server: OpenAIServer, tmp_p
     assert load_dataset(path, documents="lighthouse").queries == generation.dataset.queries
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     labels = [label for line in lines for label in line["relevant"]]
-    assert all({"doc", "from", "to", "annotator"} == label.keys() for label in labels)
+    assert all({"doc", "start", "end", "text", "annotator"} == label.keys() for label in labels)
     folder = generation.write(tmp_path / "folder")
     assert load_dataset(folder).queries == generation.dataset.queries
     assert load_dataset(path, documents=folder).queries == generation.dataset.queries
@@ -140,7 +133,6 @@ def test_bad_answers_are_discarded_and_counted(server: OpenAIServer, change: Jso
     [
         ("unanswerable", True, "answered by the documents"),
         ("natural", False, "not answered by its passage"),
-        ("natural", True, "answered by a random passage"),
         ("multi", True, "answered by one passage alone"),
     ],
 )
@@ -154,7 +146,6 @@ def test_few_passages_are_used_up(server: OpenAIServer) -> None:
     generation = generate({"a.md": text.strip()}, 5, styles="natural,multi")
     assert len(generation.dataset) == 1
     assert any("no passage is left of the 1 that something can be asked of" in note for note in generation.notes)
-    assert any("no passage from another place" in note for note in generation.notes)
 
 
 @pytest.mark.slow
@@ -239,21 +230,11 @@ def test_passages_without_a_second_one_use_up_tries_and_not_more(server: OpenAIS
     assert (report.tried, [each.reason for each in report.discarded]) == (6, ["no second passage"])
 
 
-def test_examples_of_an_endless_answer_are_short(server: OpenAIServer) -> None:
-    writes(server, lambda right, _: {"question": "what " * 20_000, "quotes": ["x" * 100_000]})
-    ((thrown,),) = [style.discarded for style in generate("lighthouse", 1, styles="natural").styles]
-    assert thrown.reason == "question too long"
-    assert max(len(example.question) for example in thrown.examples) <= 501
-
-
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
         ("lighthouse", {"n": 0}, "found n=0; expected an integer of 1 or more"),
-        ("lighthouse", {"n": True}, "found n=True"),
-        ("lighthouse", {"seed": -1}, "found seed=-1"),
         ("lighthouse", {"passage_size": 0}, "chunk size: found 0"),
-        ("lighthouse", {"styles": "riddle"}, "found 'riddle'"),
         (Dataset(()), {}, "found no documents"),
         ({"a": "Too short."}, {}, "no passage to ask about"),
     ],

@@ -3,7 +3,6 @@ from .engine import Generation as Generation
 from .engine import StyleReport as StyleReport
 from .engine import estimate_generation as estimate_generation
 from .engine import generate as generate
-from .passages import DIFFICULTIES as DIFFICULTIES
 from .questions import DEFAULT_STYLES as DEFAULT_STYLES
 from .questions import REASONS as REASONS
 from .questions import STYLES as STYLES

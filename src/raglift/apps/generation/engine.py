@@ -7,14 +7,14 @@ import os
 import textwrap
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel
 
-from raglift.apps.generation.passages import DIFFICULTIES, Passages, Sampler
+from raglift.apps.generation.passages import Passages
 from raglift.apps.generation.questions import (
     DEFAULT_STYLES,
     REASONS,
@@ -30,24 +30,23 @@ from raglift.apps.generation.questions import (
     repeated,
     shares,
 )
-from raglift.auditing.relabelling import Quotes
 from raglift.datasets.formats.writing import write_dataset
-from raglift.datasets.jsonl import passage_value, write_queries
+from raglift.datasets.jsonl import placed_value, write_queries
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError
-from raglift.grading.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate
+from raglift.grading.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate, today
 from raglift.grading.prompts import load_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.llm.replies import Usage
 from raglift.rendering.document import Column, Detail, Document, Entry, Section, table_from
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.types.dataset import Dataset
-from raglift.types.labels import Annotator, Fact, Passage, Query
+from raglift.types.labels import Annotator, Fact, Query
 from raglift.utilities.display import counted, shorten
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from raglift.datasets.documents import DocumentSource
     from raglift.llm.language_models import LanguageModel
@@ -74,7 +73,7 @@ class Discarded:
     """One of `REASONS`."""
     count: int
     examples: tuple[Rejection, ...]
-    """The first few, each once."""
+    """The first few."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,7 @@ class Generation(Presentable):
     """Questions that a model wrote about a corpus, and what was discarded on the way."""
 
     dataset: Dataset
-    """The questions with their labels, and the documents; every query has the tag `synthetic`, its style and, if it
-    has an answer, one of `DIFFICULTIES`."""
+    """The questions with their labels, and the documents; every query has the tags `synthetic` and its style."""
     styles: tuple[StyleReport, ...]
     """One a style."""
     model: str
@@ -118,16 +116,11 @@ class Generation(Presentable):
         """How many questions were requested."""
         return sum(each.requested for each in self.styles)
 
-    def difficulties(self, style: str) -> dict[str, int]:
-        """Return how many queries of a style are of each of `DIFFICULTIES`."""
-        counts = Counter(tag for query in self.dataset if style in query.tags for tag in query.tags)
-        return {name: counts[name] for name in DIFFICULTIES}
-
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
         """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
 
-        In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans if no
-        anchor resolves to it. An existing file is replaced, unless `overwrite` is false; a folder must be empty.
+        In a file, labels have their text with their location, so that a person can read them. An existing file is
+        replaced, unless `overwrite` is false; a folder must be empty.
 
         Raises:
             DatasetError: no question was accepted, or it cannot be written.
@@ -135,19 +128,9 @@ class Generation(Presentable):
         target, dataset = user_path(path), self.dataset
         if target.suffix.lower() not in _LINES:
             return write_dataset(dataset, target)
-        quotes = Quotes(dataset.documents)
-
-        def anchored(passage: Passage, *, default_grade: int = 1) -> Any:
-            value = passage_value(passage, default_grade=default_grade)
-            if passage.doc_id is None or passage.start is None or passage.end is None or not isinstance(value, dict):
-                return value
-            found = quotes.find(passage.doc_id, passage.start, passage.end)
-            if found is None:
-                return value
-            rest = {name: each for name, each in value.items() if name not in ("doc", "start", "end")}
-            return {"doc": passage.doc_id, "from": found[0], "to": found[1], **rest}
-
-        return write_queries(dataset.queries, target, dataset.documents, passage_value=anchored, overwrite=overwrite)
+        return write_queries(
+            dataset.queries, target, dataset.documents, passage_value=placed_value, overwrite=overwrite
+        )
 
 
 def generate(
@@ -198,24 +181,18 @@ def estimate_generation(
     seed: int = 0,
     passage_size: int = 800,
 ) -> Estimate:
-    """Return what `generate` would ask if every first question were accepted; nothing is sent.
+    """Return what `generate` would ask with the same arguments if every first question were accepted.
 
-    It is up to three times as much if all are discarded. The questions to be checked are not known yet, so the
-    starts of their passages are used instead, and of what the cache holds only the writing is counted.
-
-    Args:
-        source: as for `generate`.
-        n: likewise.
-        model: likewise.
-        styles: likewise.
-        seed: likewise.
-        passage_size: likewise.
+    Nothing is sent. It is up to three times as much if all are discarded. The questions to be checked are not known
+    yet, so the starts of their passages are used instead, and of what the cache holds only the writing is counted.
     """
     run = _Run(source, n, styles, seed, passage_size)
     tasks = run.next_tasks()
     asked = language_model(model, to_estimate=True)
     writing = estimate(asked, [task.prompt(run.passages) for task in tasks], Reply)
-    checking = estimate(asked, run.checks_to_come(tasks), Verdict)
+    drafts = (Draft(task, run.passages.chunks[task.passages[0]].text[:_STAND_IN], ()) for task in tasks)
+    checks = [check.prompt for draft in drafts for check in checks_of(draft, run.passages)]
+    checking = estimate(asked, checks, Verdict)
     prompts, cached = writing.prompts + checking.prompts, writing.cached + checking.cached
     return Estimate(prompts, cached, writing.usage + checking.usage, run.shortage())
 
@@ -259,7 +236,7 @@ class _Run:
             self.name = Path(source).stem
         self.seed, self.size = seed, size
         self.passages = _passages_of(self.documents, size)
-        self.sampler = Sampler(self.passages.usable, seed)
+        self.undrawn: list[int] = np.random.default_rng(seed).permutation(self.passages.usable).tolist()
         self.tried: Counter[str] = Counter()
         self.accepted: dict[str, list[Draft]] = {style: [] for style in self.requested}
         self.rejected: dict[str, list[Rejection]] = {style: [] for style in self.requested}
@@ -268,21 +245,26 @@ class _Run:
     def next_tasks(self) -> list[Task]:
         """Return what is still missing, as far as passages and tries allow; nothing when all is done."""
         tasks: list[Task] = []
-        before = -1
-        while not tasks and self.tried.total() > before:  # all that were drawn may have no second passage
-            before = self.tried.total()
-            for name, count in self._within_reach().items():
-                for number in self.sampler.draw(count):
+        while not tasks and (counts := self._within_reach()):
+            for name, count in counts.items():
+                drawn, self.undrawn = self.undrawn[:count], self.undrawn[count:]
+                for number in drawn:
                     self.tried[name] += 1
-                    numbers = [number]
-                    if STYLES[name].passages > 1:
-                        second = self.sampler.take(self.passages.related(number))
-                        numbers += [] if second is None else [second]
-                    if len(numbers) == STYLES[name].passages:
-                        tasks.append(Task(STYLES[name], tuple(numbers)))
-                    else:
+                    task = self._task(name, number)
+                    if task is None:  # then all that were drawn may have no second passage
                         self.rejected[name].append(Rejection("no second passage"))
+                    else:
+                        tasks.append(task)
         return tasks
+
+    def _task(self, name: str, number: int) -> Task | None:
+        if STYLES[name].passages == 1:
+            return Task(STYLES[name], (number,))
+        second = next((other for other in self.passages.related(number) if other in self.undrawn), None)
+        if second is None:
+            return None
+        self.undrawn.remove(second)
+        return Task(STYLES[name], (number, second))
 
     def _within_reach(self) -> dict[str, int]:
         """Return how many questions of each style are tried next: fewer of each if passages are too few for all."""
@@ -290,8 +272,8 @@ class _Run:
             name: min(count - len(self.accepted[name]), MOST_TRIES * count - self.tried[name])
             for name, count in self.requested.items()
         }
-        counts = {name: count for name, count in counts.items() if count > 0}
-        while counts and _passages_for(counts) > max(len(self.sampler), 1):
+        counts = {name: count for name, count in counts.items() if count > 0} if self.undrawn else {}
+        while counts and _passages_for(counts) > max(len(self.undrawn), 1):
             counts = shares(sum(counts.values()) - 1, counts)
         return counts
 
@@ -300,13 +282,12 @@ class _Run:
         needed, usable = _passages_for(self.requested), len(self.passages.usable)
         if needed <= usable:
             return ()
-        said = f"{sum(self.requested.values()):,} questions need {needed:,} passages, and there are {usable:,}"
-        return (f"{said}: fewer will come; a smaller passage size makes more of them",)
+        note = f"{sum(self.requested.values()):,} questions need {needed:,} passages, and there are {usable:,}"
+        return (f"{note}: fewer will come; a smaller passage size makes more of them",)
 
     def write_and_check(self, tasks: Sequence[Task], asker: _Asker) -> None:
         """Let questions be written and checked, and note the outcome of each."""
-        prompts = [task.prompt(self.passages) for task in tasks]
-        replies = asker.ask(prompts, Reply, "writing questions")
+        replies = asker.ask([task.prompt(self.passages) for task in tasks], Reply, "writing questions")
         drafts = []
         for task, reply in zip(tasks, replies, strict=True):
             draft = self._draft(task, reply)
@@ -314,7 +295,7 @@ class _Run:
                 self.rejected[task.style.name].append(draft)
             else:
                 self.questions.append(draft.text)
-                drafts.append((draft, list(checks_of(draft, self.passages, self.seed))))
+                drafts.append((draft, list(checks_of(draft, self.passages))))
         prompts = [check.prompt for _, checks in drafts for check in checks]
         verdicts = iter(asker.ask(prompts, Verdict, "checking questions"))
         for draft, checks in drafts:
@@ -334,23 +315,13 @@ class _Run:
             return Rejection("no answer", detail=reply.reason)
         draft = draft_of(task, reply, self.passages, self.size)
         before = repeated(draft.text, self.questions) if isinstance(draft, Draft) else None
-        return (
-            draft
-            if isinstance(draft, Rejection) or before is None
-            else Rejection("repeats a question", draft.text, before)
-        )
-
-    def checks_to_come(self, tasks: Sequence[Task]) -> list[FilledPrompt]:
-        """Return as many checks, about as long, as questions that are not written yet will need."""
-        drafts = (Draft(task, self.passages.chunks[task.passages[0]].text[:_STAND_IN], ()) for task in tasks)
-        return [check.prompt for draft in drafts for check in checks_of(draft, self.passages, self.seed)]
+        if isinstance(draft, Rejection) or before is None:
+            return draft
+        return Rejection("repeats a question", draft.text, before)
 
     def result(self, asker: _Asker) -> Generation:
         """Return the accepted questions, and the report on the others."""
-        date = datetime.now(UTC).date().isoformat()
-        queries = tuple(
-            self._query(draft, asker.model.name, date) for drafts in self.accepted.values() for draft in drafts
-        )
+        queries = tuple(_query(draft, asker.model.name) for drafts in self.accepted.values() for draft in drafts)
         styles = tuple(
             StyleReport(name, count, self.tried[name], len(self.accepted[name]), _discarded(self.rejected[name]))
             for name, count in self.requested.items()
@@ -364,30 +335,29 @@ class _Run:
             passages=len(self.passages.chunks),
             left_out=self.passages.left_out,
             usage=asker.usage,
-            notes=tuple(self._notes(styles)),
+            notes=self._notes(styles),
         )
 
-    def _query(self, draft: Draft, model: str, date: str) -> Query:
-        style = draft.task.style
-        annotator = Annotator(model, load_prompt(style.prompt).version, date)
-        facts = tuple(Fact((replace(label, annotator=annotator),)) for label in draft.labels)
-        difficulty = (self.passages.difficulty(draft.text, facts),) if facts else ()
-        # The words decide the id, so that files of several seeds can be put together
-        digest = hashlib.sha256(f"{style.name}\x00{draft.text}".encode()).hexdigest()[:8]
-        tags = (SYNTHETIC, style.name, *difficulty)
-        return Query(f"{style.name}-{digest}", draft.text, facts, tags, answerable=bool(facts), annotator=annotator)
-
-    def _notes(self, styles: Sequence[StyleReport]) -> Iterable[str]:
-        """Yield why there are fewer questions than requested, and what could not be asked at all."""
+    def _notes(self, styles: Sequence[StyleReport]) -> tuple[str, ...]:
+        """Return why there are fewer questions than requested."""
         short = [each for each in styles if each.accepted < each.requested]
-        if short:
-            why = f"{MOST_TRIES} were tried for each that was requested"
-            if any(each.tried < MOST_TRIES * each.requested for each in short):
-                usable = len(self.passages.usable)
-                why = f"no passage is left of the {usable:,} that something can be asked of"
-            yield f"{sum(each.requested - each.accepted for each in short):,} fewer than requested: {why}"
-        if self.passages.other(self.passages.usable[0], 0) is None:
-            yield "there is no passage from another place, so none was asked about what it should not answer"
+        if not short:
+            return ()
+        why = f"{MOST_TRIES} were tried for each that was requested"
+        if any(each.tried < MOST_TRIES * each.requested for each in short):
+            usable = len(self.passages.usable)
+            why = f"no passage is left of the {usable:,} that something can be asked of"
+        return (f"{sum(each.requested - each.accepted for each in short):,} fewer than requested: {why}",)
+
+
+def _query(draft: Draft, model: str) -> Query:
+    style = draft.task.style
+    annotator = Annotator(model, load_prompt(style.prompt).version, today())
+    facts = tuple(Fact((replace(label, annotator=annotator),)) for label in draft.labels)
+    # The words decide the id, so that files of several seeds can be put together
+    digest = hashlib.sha256(f"{style.name}\x00{draft.text}".encode()).hexdigest()[:8]
+    tags = (SYNTHETIC, style.name)
+    return Query(f"{style.name}-{digest}", draft.text, facts, tags, answerable=bool(facts), annotator=annotator)
 
 
 @lru_cache(maxsize=1)
@@ -405,14 +375,15 @@ def _discarded(rejections: Sequence[Rejection]) -> tuple[Discarded, ...]:
     """Return how many questions were discarded for each reason, with examples."""
     found = []
     for reason in REASONS:
-        # a model may answer with megabytes
+        # A model may answer with megabytes
         examples = [
             Rejection(reason, shorten(each.question, _LONGEST_EXAMPLE), shorten(each.detail, _LONGEST_EXAMPLE))
             for each in rejections
             if each.reason == reason
         ]
-        distinct = [each for each in dict.fromkeys(examples) if each.question or each.detail]
-        found += [Discarded(reason, len(examples), tuple(distinct[:_EXAMPLES]))] if examples else []
+        if examples:
+            shown = [each for each in dict.fromkeys(examples) if each.question or each.detail][:_EXAMPLES]
+            found.append(Discarded(reason, len(examples), tuple(shown)))
     return tuple(found)
 
 
@@ -423,31 +394,6 @@ _SYNTHETIC_NOTE = (
     "a model wrote these questions and chose what answers them: they can compare systems on one corpus, but "
     "say little about what people ask; have a person check a sample"
 )
-
-
-def generation_view(generation: Generation) -> Document:
-    """Return how many questions of each style there are, how hard they are, and what was discarded."""
-    usage, left_out = generation.usage, generation.left_out
-    cost = f"{usage.input:,} input and {usage.output:,} output tokens billed"
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
-    columns = (*_COUNTS, *(Column(name, partial(_difficulty_text, generation, name)) for name in DIFFICULTIES))
-    return Document(
-        title=(
-            f"{generation.dataset.name}: {len(generation.dataset):,} of {counted(generation.requested, 'question')}, "
-            f"by {generation.model}, seed {generation.seed}; {cost}"
-        ),
-        lead=(
-            f"{counted(generation.passages, 'passage')} of at most {generation.passage_size:,} characters; "
-            f"{sum(left_out.values()):,} left out{f' ({reasons})' if left_out else ''}."
-        ),
-        headline=table_from(columns, generation.styles, "Questions of each style"),
-        measured=(),
-        warnings=(*generation.notes, _SYNTHETIC_NOTE),
-        sections=tuple(_discarded_section(style) for style in generation.styles if style.discarded),
-        printed=Detail.DETAILS,
-    )
-
-
 _COUNTS: tuple[Column[StyleReport], ...] = (
     Column("style", lambda style: style.style, words=True),
     Column("requested", lambda style: f"{style.requested:,}"),
@@ -457,22 +403,36 @@ _COUNTS: tuple[Column[StyleReport], ...] = (
 )
 
 
-def _difficulty_text(generation: Generation, name: str, style: StyleReport) -> str:
-    return "–" if style.style == "unanswerable" else f"{generation.difficulties(style.style)[name]:,}"
+def generation_view(generation: Generation) -> Document:
+    """Return how many questions of each style there are, and what was discarded."""
+    usage, left_out = generation.usage, generation.left_out
+    cost = f"{usage.input:,} input and {usage.output:,} output tokens billed"
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
+    return Document(
+        title=(
+            f"{generation.dataset.name}: {len(generation.dataset):,} of {counted(generation.requested, 'question')}, "
+            f"by {generation.model}, seed {generation.seed}; {cost}"
+        ),
+        lead=(
+            f"{counted(generation.passages, 'passage')} of at most {generation.passage_size:,} characters; "
+            f"{sum(left_out.values()):,} left out{f' ({reasons})' if left_out else ''}."
+        ),
+        headline=table_from(_COUNTS, generation.styles, "Questions of each style"),
+        measured=(),
+        warnings=(*generation.notes, _SYNTHETIC_NOTE),
+        sections=tuple(_discarded_section(style) for style in generation.styles if style.discarded),
+        printed=Detail.DETAILS,
+    )
 
 
 def _discarded_section(style: StyleReport) -> Section:
     """Return why questions of a style were discarded, with examples."""
     entries = []
     for each in style.discarded:
-        examples = []
-        for example in each.examples:
-            first, *more = (
-                Entry(textwrap.shorten(text, _SHOWN, placeholder=" …"))
-                for text in (example.question, example.detail)
-                if text
-            )
-            examples.append(Entry(first.text, tuple(more)))
+        examples = [
+            Entry(textwrap.shorten(" — ".join(filter(None, (one.question, one.detail))), _SHOWN, placeholder=" …"))
+            for one in each.examples
+        ]
         entries.append(Entry(f"{each.reason} ({each.count:,}): {REASONS[each.reason]}", tuple(examples)))
     return Section(f"Discarded of {style.style}", entries=tuple(entries), detail=Detail.DETAILS)
 
