@@ -199,15 +199,17 @@ class Evaluate:
         __tracebackhide__ = True
         expected, item = self._expectation, self._item
         folder = _baseline_folder(item, expected)
-        replaces = folder is not None and bool(item.config.getoption(UPDATE))
+        replaces = bool(item.config.getoption(UPDATE))
         if self.calls > 1 and folder is not None:
             raise ConfigurationError(
                 f"{item.nodeid}: found a second evaluation; expected one, since a test has one baseline: make a test "
                 "of each system, or parametrize it"
             )
-        if replaces:
+        before = None
+        if folder is not None and replaces:
             check_free(folder, overwrite=True)
-        before = None if folder is None or replaces else _load_baseline(item, folder)
+        elif folder is not None:
+            before = _load_baseline(item, folder)
         if isinstance(system, Evaluation):
             evaluation, dataset = with_metrics(system, expected.metrics, "the evaluation"), _named_dataset(item)
         else:
@@ -218,7 +220,7 @@ class Evaluate:
             minimum=expected.min,
             maximum=expected.maximum,
             # What cannot be compared even with itself is not a baseline
-            baseline=evaluation if replaces else before,
+            baseline=evaluation if folder is not None and replaces else before,
             no_regression=expected.no_regression,
             margin=expected.margin,
             dataset=dataset,
