@@ -31,6 +31,8 @@ class Cell:
     """… and ends, on the scale of the column; None for no bar."""
     value: float | None = None
     """What a column of numbers is sorted by; None for a text, or where there is no number."""
+    link: str = ""
+    """Where the text leads to on a page, as a relative address."""
     interval: str = ""
     """Between what the figure may lie, as `[0.51, 0.59]`; outputs leave it out where there is no room."""
     is_share: bool = False

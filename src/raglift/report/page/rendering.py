@@ -69,6 +69,7 @@ SHELL = ("elements.js", "definitions.js", "sorting.js", "shell.js", "scheme.js")
 """What every page needs."""
 BROWSER = (
     "texts.js",
+    "markdown.js",
     "reading.js",
     "choosing.js",
     "address.js",

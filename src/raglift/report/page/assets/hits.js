@@ -60,7 +60,7 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role, { earl
     element("span", { class: "source", title: placeName(document, start, end) }, place(document, start, end)),
     edge,
   );
-  const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more");
+  const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more", readable);
   if (!matches.length && body[1]) edge.append(" ", body.pop());
   return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
     head, element("div", { class: "hit-body" }, body), reasons(query, matches, earlier));

@@ -78,24 +78,28 @@ function merged(intervals, length) {
 }
 
 // Text nodes and marks for the kept parts of a text; each mark says which facts it belongs to.
-function markedText(text, parts, spans, before = 0) {
+function markedText(text, parts, spans, before = 0, inner = false) {
   const nodes = [];
   for (const [wantedFrom, wantedTo] of parts) {
     const from = seam(text, wantedFrom);
     const to = seam(text, wantedTo);
     if (from >= to) continue;
+    if (inner) {
+      nodes.push(...pieces(text, from, to, spans));
+      continue;
+    }
     if (from > 0 || (before > 0 && !nodes.length)) nodes.push(nodes.length ? " … " : "… ");
-    nodes.push(...pieces(text, from, to, spans));
+    nodes.push(...pieces(text, from, to, spans, true));
   }
-  if (parts.length && parts.at(-1)[1] < text.length) nodes.push(" …");
+  if (!inner && parts.length && parts.at(-1)[1] < text.length) nodes.push(" …");
   return nodes;
 }
 
 // The text from one place to another, cut where a span begins or ends.
-function pieces(text, from, to, spans) {
+function pieces(text, from, to, spans, begins = false) {
   const cuts = [...new Set([from, ...spans.flatMap(({ start, end }) => [start, end]).filter((cut) => cut > from && cut < to), to])];
   cuts.sort((one, other) => one - other);
-  return cuts.slice(0, -1).map((cut, n) => piece(text, cut, cuts[n + 1], spans, cut === from));
+  return cuts.slice(0, -1).map((cut, n) => piece(text, cut, cuts[n + 1], spans, begins && cut === from));
 }
 
 function piece(text, from, to, spans, begins) {
@@ -117,10 +121,10 @@ function colourOf(fact) {
 }
 
 // A text that opens when asked: its kept parts first, with a button for the rest; what is before and after is not here.
-function longText(text, spans, { before, after }, attributes, brief = "") {
+function longText(text, spans, { before, after }, attributes, brief = "", plain = markedText) {
   const missing = before + after;
   const parts = partsAround(text, spans);
-  const body = element("p", { dir: "auto", ...attributes }, markedText(text, parts, spans, before));
+  const body = element(plain === markedText ? "p" : "div", { dir: "auto", ...attributes }, plain(text, parts, spans, before, false, Boolean(brief)));
   const shown = parts.reduce((sum, [from, to]) => sum + to - from, 0);
   if (shown >= text.length) return missing ? [body, rest(missing)] : [body];
   const all = merged([...parts, [0, MOST_AT_ONCE]], text.length);
@@ -131,7 +135,7 @@ function longText(text, spans, { before, after }, attributes, brief = "") {
     toggle.textContent = open ? "Show less" : brief || label;
     if (brief) toggle.setAttribute("aria-label", open ? "Show less" : label);
     body.classList.toggle("whole", open);
-    body.replaceChildren(...markedText(text, open ? all : parts, spans, before));
+    body.replaceChildren(...plain(text, open ? all : parts, spans, before, false, Boolean(brief) && !open));
     const beyond = text.length + missing - all.reduce((sum, [from, to]) => sum + to - from, 0);
     if (open && beyond > 0) body.append(element("span", { class: "muted" }, ` ${plural(beyond, "character")} not shown.`));
   }, { "aria-expanded": "false", "aria-label": brief ? label : null, class: "quiet more" });
