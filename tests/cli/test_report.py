@@ -125,3 +125,21 @@ def test_a_sweep_stands_alone_and_takes_its_own_options(run, runs: Path, sweep: 
     code, _, err = run("report", sweep, "--names", "a,b")
     assert code == 2
     assert "found --names with a sweep" in err
+
+
+def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path, sweep: Path) -> None:
+    (runs / "broken").mkdir()
+    (runs / "broken" / "run.json").write_text("{", encoding="utf-8")
+    assert run("report", ".")[0] == 0
+    written = page(runs / "index.html")
+    for name in ("base", "reranked"):
+        assert f'<a href="reports/{name}.html">{name}</a>' in written
+        assert (runs / "reports" / f"{name}.html").is_file()
+    assert "broken is not shown: " in written
+    assert "raglift report sweep" in written
+    before = (runs / "reports" / "base.html").stat().st_mtime_ns
+    assert run("report", ".", "--output", "reports/all.html")[0] == 0
+    assert '<a href="base.html">base</a>' in page(runs / "reports" / "all.html")
+    assert (runs / "reports" / "base.html").stat().st_mtime_ns == before
+    assert run("report", ".", "--baseline", "base")[0] == 2
+    assert run("report", "broken", "--overwrite")[0] == 2

@@ -48,9 +48,9 @@ class Report:
     """Write a report: one HTML file with metrics, plots and every query. Or a table in Markdown, CSV or Parquet."""
 
     runs: Annotated[tuple[Path, ...], typer.Argument()]
-    """Saved evaluations: one, or several to compare; or a sweep."""
+    """Saved evaluations: one, or several to compare; a sweep; or a folder of runs, for an index."""
     output: Annotated[Path | None, typer.Option("--output", "-o")] = None
-    """File to write. Default: report.html; Markdown is printed."""
+    """File to write. Default: report.html, or index.html in a folder of runs; Markdown is printed."""
     form: Annotated[str | None, choice(REPORT_FORMATS, "--format")] = None
     """Default: by the ending of the file, else html."""
     baseline: Annotated[str | None, typer.Option(help=f"Run or cell that the others are compared with. {BASELINE}")] = (

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
+from urllib.parse import quote as url_quote
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, RagliftError
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.storage.layout import RUN
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
-from raglift.utilities.limits import is_stream, is_there, user_path
+from raglift.utilities.limits import is_folder, is_stream, is_there, user_path
 from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
@@ -22,10 +26,12 @@ if TYPE_CHECKING:
 
 FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
 """What a report can be, with the ending of its file."""
+_PAGES = "reports"
+"""Where the pages of runs are, beside them in their folder."""
 
 
 def run(request: Report) -> None:
-    """Load, and write one report: of one evaluation, of several, or of a sweep.
+    """Load, and write one report: of one evaluation, of several, of a sweep, or the index of a folder of runs.
 
     Raises:
         ConfigurationError: an option that does not go with what is reported, or a path that cannot be written.
@@ -34,6 +40,9 @@ def run(request: Report) -> None:
     form = _form(request)
     if form not in FORMATS:
         raise ConfigurationError(f"--format: found {form!r}; expected one of {', '.join(FORMATS)}")
+    if form == "html" and (inside := _runs_within(request)):
+        _write_index(inside, request)
+        return
     found = _found(request)
     output = Path(f"report{FORMATS[form]}") if request.output is None else request.output
     if form == "markdown":
@@ -46,6 +55,49 @@ def run(request: Report) -> None:
 
         files = export(found, output, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
+
+
+def _runs_within(request: Report) -> list[Path]:
+    """Return the runs and sweeps in the only folder that is named, if it is neither of them itself."""
+    folder = user_path(request.runs[0])
+    if len(request.runs) > 1 or not is_folder(folder) or is_there(folder / RUN) or SweepFolder(folder).exists():
+        return []
+    return [one for one in sorted(folder.iterdir()) if is_there(one / RUN) or SweepFolder(one).exists()]
+
+
+def _write_index(folders: list[Path], request: Report) -> None:
+    """Write the index of a folder of runs, and the page of each run that has none or an older one."""
+    from raglift.report.page.index import IndexedRun, IndexedSweep, index_page
+    from raglift.report.page.rendering import write_page
+
+    _refuse(request, "a folder of runs", "baseline", "names", "seed", "confidence", "match")
+    named = request.runs[0]
+    output = user_path(named / "index.html" if request.output is None else request.output)
+    runs, sweeps, unread = [], [], []
+    for folder in folders:
+        page = folder.parent / _PAGES / f"{folder.name}.html"
+        try:
+            if SweepFolder(folder).exists():
+                head, measured = SweepFolder(folder).head(), SweepFolder(folder).finished()
+                command = f"raglift report {quote(str(named / folder.name))}"
+                sweeps.append(IndexedSweep(folder.name, str(head["title"]), len(head["cells"]), len(measured), command))
+                continue
+            evaluation = load_evaluation(folder)
+            if not is_there(page) or page.stat().st_mtime < (folder / RUN).stat().st_mtime:
+                page.parent.mkdir(exist_ok=True)
+                evaluation.report(page)
+        except RagliftError as error:
+            unread.append(f"{folder.name} is not shown: {error}")
+            continue
+        link = os.path.relpath(page.resolve(), output.resolve().parent).replace(os.sep, "/")
+        runs.append(IndexedRun(folder.name, evaluation, url_quote(link)))
+    if not runs:
+        raise ConfigurationError(
+            f"{named}: found no run that can be read{f'; the first: {unread[0]}' if unread else ''}; "
+            "expected saved runs, or the folder of one sweep"
+        )
+    write_page(index_page(str(named), runs, sweeps, primary=request.primary, warnings=unread), output)
+    sys.stderr.write(f"written to {output}; the pages of runs are in {named / _PAGES}\n")
 
 
 def _form(request: Report) -> str:

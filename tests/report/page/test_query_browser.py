@@ -241,3 +241,45 @@ def test_thousands_of_queries_are_listed_as_they_are_scrolled(
     assert page.locator(".rows li").count() == 80
     page.locator(".list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
     expect(page.locator(".rows li")).to_have_count(111)
+
+
+MARKDOWN = """## Tides and **lamps**
+
+The *keeper* lit `the lamp` at night. <img src=x onerror=alert(1)>
+
+- first of **two**
+- second
+
+| hour | height |
+|-----|-----:|
+| noon | 4 m |
+
+```
+# no heading
+```
+"""
+
+
+def test_markdown_is_shown_as_it_is_meant_with_its_marks(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    start = MARKDOWN.index("lit `the lamp` at")
+    chunk = drill_down.chunks[0]._replace(text=MARKDOWN)
+    query = drill_down.queries[0]
+    view = query.views[1]
+    hit = view.hits[0]
+    moved = hit._replace(matches=(hit.matches[0]._replace(start=start, end=start + 17),))
+    views = (query.views[0], replace(view, hits=(moved, *view.hits[1:])))
+    document = make_document(
+        replace(drill_down, chunks=(chunk, *drill_down.chunks[1:]), queries=(replace(query, views=views),))
+    )
+    page = open_page(document).page
+    text = page.locator(".column.right .hit-text").first
+    assert text.locator(".md-heading").inner_text() == "Tides and lamps"
+    assert text.locator("strong").all_inner_texts() == ["lamps", "two"]
+    assert text.locator("li").all_inner_texts() == ["first of two", "second"]
+    assert text.locator("th, td").all_inner_texts() == ["hour", "height", "noon", "4 m"]
+    assert text.locator("pre").inner_text() == "# no heading"
+    assert "".join(text.locator("mark").all_inner_texts()) == "lit the lamp at"
+    assert "<img src=x onerror=alert(1)>" in text.inner_text()
+    assert text.locator("img").count() == 0
