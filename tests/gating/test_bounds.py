@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import Band, band_of, bounds_of, checked_margin, compared_metrics
+from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR
 
@@ -108,21 +108,3 @@ def test_a_margin_that_no_drop_could_be_larger_than_is_refused(margin: float) ->
     with pytest.raises(ConfigurationError, match=r"expected a share below 1, as 0\.03 for 3 points: ndcg@10 lies"):
         checked_margin(margin, [NDCG @ 10])
     assert checked_margin(0.999, [NDCG @ 10]) == 0.999
-
-
-@pytest.mark.parametrize(
-    ("ndcg", "band"),
-    [
-        (1.0, Band.ELITE),
-        (0.901, Band.ELITE),
-        (0.9, Band.SOLID),  # above 0.9 is elite
-        (0.3 * 3, Band.SOLID),  # a rounding below 0.9
-        (0.9 + 1e-12, Band.SOLID),
-        (0.7 - 1e-12, Band.SOLID),
-        (0.699, Band.FAIR),
-        (0.5, Band.FAIR),
-        (0.499, Band.REWORK),
-    ],
-)
-def test_the_borders_of_the_bands_of_ndcg(ndcg: float, band: Band) -> None:
-    assert band_of(ndcg) is band

@@ -31,14 +31,13 @@ def test_what_failed_comes_first_and_details_are_folded(ranked) -> None:
     )
     told = result.to_markdown()
     assert told.startswith("### ❌ new: FAILED (2 of 3 checks)\n")
-    assert "| **❌ FAIL** | ndcg@3 | 0.500 | fair | ≥ 0.9 | 9 |\n" in told
-    assert "| ✅ pass | failures | 0 |  | ≤ 0 | 9 |\n" in told
+    assert "| **❌ FAIL** | ndcg@3 | 0.500 | ≥ 0.9 | 9 |\n" in told
+    assert "| ✅ pass | failures | 0 | ≤ 0 | 9 |\n" in told
     assert "| **❌ FAIL** | MRR@3 | 1.000 | 0.333 | −0.667 | 0.004 | 9 | 0 |\n" in told
     headings = re.findall(r"<summary>(.*)</summary>", told)
     assert headings[:2] == ["9 queries did worse in RR@3 than with the baseline", "q0000: RR@3 1.000 → 0.333"]
     assert headings[-1] == "What was measured"
     assert ("| 1 | ✓ | the stone with the number 0000 lies at the ford |  | nothing to the point, line 1 |\n") in told
-    assert "- NDCG in a word, by rule of thumb: elite above 0.9, solid from 0.7, fair from 0.5, rework below." in told
 
 
 def test_it_stays_small_enough_for_a_comment(ranked) -> None:

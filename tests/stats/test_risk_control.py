@@ -16,7 +16,6 @@ from raglift.stats.risk_control import (
     error_rate_bound,
     error_rate_interval,
     fewest_queries,
-    risk_coverage,
     separation,
     smallest_certifiable_rate,
     threshold_for_rate,
@@ -41,11 +40,6 @@ def test_what_few_queries_can_certify():
     assert smallest_certifiable_rate(20, delta=0.1) == pytest.approx(1 - 0.1 ** (1 / 20))  # 0.109
     assert fewest_queries(0.109, delta=0.1) == 20
     assert [fewest_queries(rate, delta=0.05) for rate in (0.5, 0.1, 0.01)] == [5, 29, 299]
-
-
-@given(st.integers(1, 500), st.sampled_from([0.01, 0.05, 0.1, 0.5]))
-def test_as_many_queries_as_are_asked_for_certify(queries: int, delta: float):
-    assert fewest_queries(smallest_certifiable_rate(queries, delta=delta), delta=delta) <= queries
 
 
 # The share of unanswerable queries that is answered
@@ -89,7 +83,7 @@ def broken_rates(draws: int, queries: int, rate: float, *, ties: int | None) -> 
 @pytest.mark.parametrize("ties", [None, 7])
 @pytest.mark.parametrize(("queries", "rate"), [(25, 0.1), (80, 0.05), (300, 0.2)])
 def test_the_share_is_kept_as_often_as_promised(queries: int, rate: float, ties: int | None):
-    found = broken_rates(2000, queries, rate, ties=ties)
+    found = broken_rates(1000, queries, rate, ties=ties)
     assert found <= DELTA + 0.02
     assert ties is not None or queries != 300 or found > 0.05  # nothing is given away
 
@@ -116,27 +110,11 @@ def test_an_interval_of_groups_that_do_not_overlap_has_a_width():
 def test_the_interval_holds_the_area_as_often_as_stated(shift: float, first: int, second: int):
     truth = float(stats.norm.cdf(shift / math.sqrt(2)))
     inside = 0
-    for seed in range(1000):
+    for seed in range(500):
         draw = np.random.default_rng([seed, first])
         found = separation(draw.normal(shift, 1, first), draw.normal(0, 1, second)).interval
         inside += found.low <= truth <= found.high
-    assert 0.925 <= inside / 1000 <= 0.985
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=30))
-def test_the_curve_by_brute_force(pairs: list[tuple[int, bool]]):
-    scores, wrong = zip(*pairs, strict=True)
-    curve = risk_coverage(scores, wrong)
-    assert list(curve.thresholds) == sorted(set(scores), reverse=True)
-    for threshold, coverage, risk in zip(curve.thresholds, curve.coverage, curve.risk, strict=True):
-        answered = [bad for score, bad in pairs if score >= threshold]
-        assert coverage == pytest.approx(len(answered) / len(pairs))
-        assert risk == pytest.approx(sum(answered) / len(answered))
-
-
-def test_the_area_under_the_curve_is_the_mean_risk_of_all_coverages():
-    """Of four queries, best first: right, wrong, right, right: risks 0, 1/2, 1/3, 1/4."""
-    assert risk_coverage([4, 3, 2, 1], [False, True, False, False]).area == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 4)
+    assert 0.925 <= inside / 500 <= 0.985
 
 
 # Wrong input
@@ -150,8 +128,6 @@ def test_the_area_under_the_curve_is_the_mean_risk_of_all_coverages():
         lambda: error_rate_bound(0, 5, delta=1.0),
         lambda: threshold_for_rate([0.1] * 50, rate=0.0, delta=0.1),
         lambda: separation([], [1.0]),
-        lambda: risk_coverage([], []),
-        lambda: risk_coverage([math.inf], [True]),
     ],
 )
 def test_wrong_input_is_told(call):

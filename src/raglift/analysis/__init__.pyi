@@ -1,10 +1,6 @@
-from .agents import Agents as Agents
-from .agents import compared_agents as compared_agents
 from .answering import Abstention as Abstention
 from .answering import AnsweredShare as AnsweredShare
 from .answering import AtThreshold as AtThreshold
-from .answering import ScoreGroup as ScoreGroup
-from .answering import StageSeparation as StageSeparation
 from .answering import abstention as abstention
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import Explanation as Explanation
@@ -39,7 +35,9 @@ from .records import Tradeoff as Tradeoff
 from .repetitions import repetition_components as repetition_components
 from .repetitions import values_by_repetition as values_by_repetition
 from .session_runs import SessionFact as SessionFact
+from .sessions import Agents as Agents
 from .sessions import SessionAnalysis as SessionAnalysis
+from .sessions import compared_agents as compared_agents
 from .sessions import session_analysis as session_analysis
 from .tradeoffs import tradeoff as tradeoff
 from .truncation import Truncation as Truncation

@@ -17,20 +17,17 @@ from raglift.metrics.rank_measures import HitRate, Recall
 from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer
 from raglift.stats.risk_control import (
-    RiskCoverage,
     Separation,
     error_rate_interval,
     fewest_queries,
-    risk_coverage,
     separation,
     smallest_certifiable_rate,
     threshold_for_rate,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.results.evaluation import Evaluation
@@ -40,32 +37,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 RISK, DELTA = 0.1, 0.1
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Which quantiles are shown of the scores of each group."""
 _DIGITS = range(1, 17)
-
-
-@dataclass(frozen=True)
-class ScoreGroup:
-    """The scores of the first hits of some queries."""
-
-    name: str
-    """Which queries: answerable with a relevant hit in the first k, answerable without one, or unanswerable."""
-    queries: int
-    """How many there are, those without hits included."""
-    quantiles: tuple[float, ...]
-    """The quantiles `QUANTILES` of the scores of those with hits, interpolated linearly; empty where there are none."""
-
-
-@dataclass(frozen=True)
-class StageSeparation:
-    """How well the scores of one stage tell answerable queries from unanswerable ones."""
-
-    stage: str
-    system: str
-    """What the stage is, as the name of a model."""
-    found: Separation | None
-    """None where the stage gives no scores."""
 
 
 @dataclass(frozen=True)
@@ -125,24 +97,8 @@ class Abstention(Presentable):
     """What it does on the other half, which took no part."""
     smallest_risk: float
     """The smallest share that so many queries can certify."""
-    groups: tuple[ScoreGroup, ...]
-    """The scores of each kind of queries."""
-    stages: tuple[StageSeparation, ...]
-    """How well each stage of the system tells answerable queries from unanswerable ones."""
-    curve: RiskCoverage
-    """Which share of answers is wrong if only the queries with the highest scores are answered, over all queries."""
-
-    @property
-    def separation(self) -> Separation | None:
-        """How well the scores of the stage tell answerable queries from unanswerable ones."""
-        return next(each.found for each in self.stages if each.stage == self.stage)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the risk–coverage curve: one row per distinct score, with `threshold`, `coverage` and `risk`."""
-        import pandas as pd
-
-        curve = self.curve
-        return pd.DataFrame({"threshold": curve.thresholds, "coverage": curve.coverage, "risk": curve.risk})
+    separation: Separation
+    """How well the scores of the stage tell answerable queries from unanswerable ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,30 +180,8 @@ def abstention(
         chosen_on=first.at(threshold),
         checked_on=second.at(threshold),
         smallest_risk=smallest,
-        groups=tuple(_groups(chosen)),
-        stages=_separations(evaluation, depth),
-        curve=risk_coverage(chosen.scores, ~chosen.right),
+        separation=separation(chosen.scores[chosen.answerable], chosen.scores[~chosen.answerable]),
     )
-
-
-def separations(evaluation: Evaluation) -> tuple[StageSeparation, ...]:
-    """Return how well the scores of each stage tell answerable from unanswerable queries."""
-    if evaluation.run.has_sessions or any(trace.repetitions for trace in evaluation.run.traces):
-        return ()
-    if all(query.answerable for query in evaluation.dataset.queries):
-        return ()
-    return _separations(evaluation, depth_of(evaluation, None))
-
-
-def _separations(evaluation: Evaluation, k: int) -> tuple[StageSeparation, ...]:
-    found = []
-    for place, stage in enumerate(evaluation.run.stages):
-        cases = _cases(evaluation, place, k)
-        apart = None
-        if cases is not None and cases.answerable.any() and not cases.answerable.all():
-            apart = separation(cases.scores[cases.answerable], cases.scores[~cases.answerable])
-        found.append(StageSeparation(stage.name, stage.system, apart))
-    return tuple(found)
 
 
 def _cases_at(evaluation: Evaluation, stage: str, k: int) -> _Cases:
@@ -259,26 +193,17 @@ def _cases_at(evaluation: Evaluation, stage: str, k: int) -> _Cases:
     names = [each.name for each in evaluation.run.stages]
     if stage not in names:
         raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(map(repr, names))}")
-    cases = _cases(evaluation, names.index(stage), k)
-    if cases is None:
-        raise ConfigurationError(f"stage: found {stage!r}, which gives no scores; expected one whose hits have scores")
-    return cases
-
-
-def _cases(evaluation: Evaluation, place: int, k: int) -> _Cases | None:
-    """Return the queries with what is known of them at one stage; None where its hits have no scores."""
-    table = match_tables_of(evaluation)[place]
-    queries = evaluation.dataset.queries
+    table = match_tables_of(evaluation)[names.index(stage)]
     hits = [hit for ranking in table.rankings for hit in ranking.hits]
     if not hits or any(hit.score is None or math.isnan(hit.score) for hit in hits):
-        return None
+        raise ConfigurationError(f"stage: found {stage!r}, which gives no scores; expected one whose hits have scores")
+    queries = evaluation.dataset.queries
     labelled = np.array([query.is_labelled for query in queries])
-    unanswerable = np.array([not query.answerable for query in queries])
+    rows = np.flatnonzero(labelled | np.array([not query.answerable for query in queries]))
     first = [ranking.hits[0].score if ranking.hits else None for ranking in table.rankings]
     scores = np.array([math.nan if score is None else score for score in first], dtype=np.float64)
     right = np.nan_to_num(compute(table, HitRate @ k, evaluation.profile)) > 0.0
     recall = np.nan_to_num(compute(table, Recall @ k, evaluation.profile))
-    rows = np.flatnonzero(labelled | unanswerable)
     answerable = labelled[rows]
     return _Cases(
         tuple(queries[query] for query in rows.tolist()),
@@ -328,16 +253,3 @@ def _shortest_number(low: float, high: float) -> float:
 def _share(happened: Flags) -> AnsweredShare:
     count, of = int(np.count_nonzero(happened)), len(happened)
     return AnsweredShare(count, of, error_rate_interval(count, of))
-
-
-def _groups(cases: _Cases) -> Iterator[ScoreGroup]:
-    known = cases.answerable
-    for name, rows in (
-        ("answerable, relevant hit", known & cases.right),
-        ("answerable, no relevant hit", known & ~cases.right),
-        ("unanswerable", ~known),
-    ):
-        scores = cases.scores[rows]
-        scored = scores[~np.isnan(scores)]
-        quantiles = tuple(np.quantile(scored, QUANTILES).tolist()) if len(scored) else ()
-        yield ScoreGroup(name, len(scores), quantiles)

@@ -28,11 +28,12 @@ from raglift.text.tokens import EstimatedTokens
 from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.stats.variances import VarianceComponents
 
@@ -193,3 +194,46 @@ def _tokens(runs: list[SessionRun], labelled: list[int]) -> float:
 def _of_outcome(facts: tuple[SessionFact, ...], outcome: str) -> OutcomeFacts:
     found = [fact for fact in facts if fact.outcome == outcome]
     return OutcomeFacts(outcome, None, len(found), tuple(dict.fromkeys(fact.query_id for fact in found)))
+
+
+@dataclass(frozen=True)
+class Agents(Presentable):
+    """How the agents of a comparison searched."""
+
+    analyses: Mapping[str, SessionAnalysis]
+    """Of each agent, how its sessions went; systems that are asked once are not among them."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per agent: `agent`, `recall`, `first_call_recall`, `tokens` and each measure of sessions."""
+        import pandas as pd
+
+        rows = [
+            {
+                "agent": name,
+                "recall": found.recall_after[-1] if found.recall_after else 0.0,
+                "first_call_recall": found.recall_after[0] if found.recall_after else 0.0,
+                "tokens": found.tokens,
+                **{str(metric): mean for metric, mean, _ in found.means},
+            }
+            for name, found in self.analyses.items()
+        ]
+        return pd.DataFrame(rows)
+
+
+def compared_agents(comparison: Comparison, asked: Callable[[tuple[str | None, ...]], Asked]) -> Agents:
+    """Return how the agents of a comparison searched.
+
+    Args:
+        comparison: of systems, of which at least one has sessions.
+        asked: makes, of the texts of all labelled passages, what tells which of them a search asks for.
+
+    Raises:
+        ConfigurationError: no system has sessions.
+    """
+    systems = zip(comparison.names, comparison.evaluations, strict=True)
+    analyses = {name: session_analysis(one, asked) for name, one in systems if one.run.has_sessions}
+    if not analyses:
+        raise ConfigurationError(
+            "agents: found systems that are asked once; expected a comparison of sessions, from rl.evaluate_sessions"
+        )
+    return Agents(analyses)

@@ -12,7 +12,7 @@ from raglift.analysis.records import SystemCost, Tradeoff
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -45,8 +45,6 @@ def beats(rows: ArrayLike) -> NDArray[np.bool_]:
 
 _CONTEXT = "context_tokens"
 _USUAL = ("latency_p50", _CONTEXT)
-_OF_INDEXES = ("index_bytes", "search_seconds")
-"""Looked at too where vector indexes were named."""
 
 
 def _whole(name: str) -> Callable[[Cost], float | None]:
@@ -81,8 +79,7 @@ def tradeoff(
     Args:
         comparison: the systems.
         quality: more is better; None for the primary metric.
-        costs: less is better; None for latency and context tokens where known of some system, the bytes and search
-            times of vector indexes where some system named one, and all of `known`.
+        costs: less is better; None for latency and context tokens where known of some system, and all of `known`.
         known: costs that the caller knows, by name, then system.
 
     Raises:
@@ -111,12 +108,7 @@ def tradeoff(
 def has_costs(comparison: Comparison) -> bool:
     """Return whether latency or context tokens are known of some system, so that there is a tradeoff to show."""
     found = [_costs_of(comparison, name, comparison.primary, {}) for name in comparison.names]
-    return any(cost in of_one for of_one in found for cost in _USUAL) or _have_indexes(found)
-
-
-def _have_indexes(found: Iterable[Mapping[str, float]]) -> bool:
-    """Return whether the size and the search time of the vector index are known of some system."""
-    return any(cost in of_one for of_one in found for cost in _OF_INDEXES[1:])
+    return any(cost in of_one for of_one in found for cost in _USUAL)
 
 
 def _with_winners(rows: Sequence[SystemCost], costs: Sequence[str]) -> list[SystemCost]:
@@ -156,8 +148,7 @@ def _chosen(
     """Return the costs to look at, each known of at least one system."""
     somewhere = {cost for of_one in found.values() for cost in of_one}
     if costs is None:
-        usual = (*_USUAL, *(_OF_INDEXES if _have_indexes(found.values()) else ()))
-        chosen = tuple(cost for cost in (*usual, *known) if cost in somewhere)
+        chosen = tuple(cost for cost in (*_USUAL, *known) if cost in somewhere)
         if not chosen:
             raise ConfigurationError(f"pareto: found no cost of any system; expected at least one: {_HOW}")
         return chosen

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 
 LITTLE = 0.05
 """Up to this share of unjudged hits nothing is said of them."""
-_FEWEST_IRRELEVANT = 50
-_MOST_UNJUDGED = 0.5
-_DRAWS = 20
-"""How often it is drawn at random which of the unjudged hits are relevant; a figure is the mean over the draws."""
-_FEWEST_DRAWS = 4
-_DRAWN = 400_000
-"""Of more hits than make up so many in all draws there are fewer draws: their mean varies no more for it."""
-_SEED = 0
-_SMOOTHING = 5
-"""So many hits of the overall share of relevant ones are added to the judged hits at each rank."""
 
 _Key: TypeAlias = "tuple[str, str]"  # a query and a chunk, by their ids
 _ValueT = TypeVar("_ValueT")
@@ -99,81 +89,24 @@ class _Side:
             found.setdefault((queries[query].id, rankings[query].hits[rank - 1].chunk.id), rank)
         return found
 
-    def mean_if(self, keys: Sequence[_Key], drawn: NDArray[np.bool_], grade: int) -> float:
-        """Return the mean of the metric if some hits were relevant, over several draws.
+    def mean_if_relevant(self, keys: Sequence[_Key], grade: int) -> float:
+        """Return the mean of the metric if some hits were relevant.
 
         Each is a fact of its own, found or not, so that recall and ideal rankings grow with it.
 
         Args:
-            keys: the hits that are drawn from.
-            drawn: for each draw and each of these hits, whether it is relevant.
-            grade: of those that are.
+            keys: the hits.
+            grade: of all of them.
         """
         own = self.first_ranks()
         place = {query.id: number for number, query in enumerate(self.evaluation.dataset.queries) if query.is_labelled}
-        known = [(number, place[key[0]], own.get(key, 0)) for number, key in enumerate(keys) if key[0] in place]
-        number, query, rank = np.array(known, dtype=np.int64).reshape(-1, 3).T
+        known = [(place[key[0]], own.get(key, 0)) for key in keys if key[0] in place]
+        query, rank = np.array(known, dtype=np.int64).reshape(-1, 2).T
         metric = self.metric
         plain = metric if metric.budget is None and metric.calls is None else replace(metric, depth=None)
         counts = ~np.isnan(self.evaluation.scores.of(self.evaluation.after, metric))
-        draws = []
-        for of_draw in drawn:
-            table = with_facts(self.table, query[of_draw[number]], rank[of_draw[number]], grade)
-            values = compute(table, plain, self.evaluation.profile)
-            draws.append(np.where(counts, np.nan_to_num(values), np.nan))
-        return mean_of(metric, np.mean(draws, axis=0)[self.places])
-
-
-@dataclass(frozen=True, eq=False)
-class _RankShares:
-    """At each rank, how many of the judged hits are relevant."""
-
-    relevant: Integers
-    """For rank 1, 2, …"""
-    judged: Integers
-
-    @classmethod
-    def of(cls, sides: Sequence[_Side]) -> _RankShares:
-        """Count the judged hits of some systems, each system's on its own."""
-        depth = max((int(side.counted_hits.max(initial=0)) for side in sides), default=0)
-        relevant, judged = np.zeros((2, depth), dtype=np.int64)
-        for side in sides:
-            hits = side.counted_hits[side.looked_at]
-            judged += np.count_nonzero(hits[:, np.newaxis] > np.arange(depth), axis=0)
-            judged -= np.bincount(side.unjudged[1] - 1, minlength=depth)
-            query, rank, _ = relevant_hits(side.table, depth)
-            relevant += np.bincount(rank[side.looked_at[query]] - 1, minlength=depth)
-        return cls(relevant, judged)
-
-    @property
-    def smoothed(self) -> NDArray[np.float64]:
-        """The share at each rank, as if so many more hits had been judged there, of which the share over all is."""
-        total = self.relevant.sum() / self.judged.sum()
-        return np.asarray((self.relevant + _SMOOTHING * total) / (self.judged + _SMOOTHING), dtype=np.float64)
-
-    def draws(self, ranks: Iterable[int]) -> NDArray[np.bool_]:
-        """Return for each draw which hits are relevant, each with the share at its rank; always the same draws.
-
-        There are 20 draws; of more than 20,000 hits fewer, and of 100,000 or more there are 4.
-        """
-        chances = self.smoothed[np.fromiter(ranks, dtype=np.int64) - 1]
-        draws = min(max(_DRAWN // max(len(chances), 1), _FEWEST_DRAWS), _DRAWS)
-        return np.random.default_rng(_SEED).random((draws, len(chances))) < chances
-
-
-def _shares_to_extrapolate(sides: Sequence[_Side]) -> _RankShares | None:
-    """Return how often judged hits are relevant by rank; None where that says nothing of those that nobody judged.
-
-    It does if the labels are those of a judged pool or of a random sample: people who name what is relevant, perhaps
-    with some irrelevant passages besides, have judged other hits than those that are left. At least 50 hits of one
-    system must be judged irrelevant, and at most half of the hits of each unjudged.
-    """
-    known = all(side.evaluation.dataset.judged is not None for side in sides)
-    if not known or max(side.share for side in sides) > _MOST_UNJUDGED:
-        return None
-    alone = [_RankShares.of([side]) for side in sides]
-    irrelevant = max(int(one.judged.sum() - one.relevant.sum()) for one in alone)
-    return _RankShares.of(sides) if irrelevant >= _FEWEST_IRRELEVANT else None
+        values = np.nan_to_num(compute(with_facts(self.table, query, rank, grade), plain, self.evaluation.profile))
+        return mean_of(metric, np.where(counts, values, np.nan)[self.places])
 
 
 def _usual_grade(sides: Iterable[_Side]) -> int:
@@ -202,9 +135,6 @@ class Unjudged:
     ranges: Mapping[str, tuple[float, float]]
     """For each system, the means where every such hit is irrelevant, as they count, and where every one is relevant,
     the lower first. A hit is relevant for all systems alike, found or not, unless their chunks differ."""
-    estimates: Mapping[str, float] | None
-    """For each system, the mean if they are relevant as often as the judged hits at their rank; None where the judged
-    hits say nothing of them."""
     to_label: int
     """How many distinct ones to label next: of several systems, those that not all of them returned."""
 
@@ -236,24 +166,19 @@ def unjudged_of(
     sides = {name: _Side.of(one, metric, None if places is None else places[name]) for name, one in systems.items()}
     if max(side.share for side in sides.values()) <= LITTLE:
         return None
-    grade, shares = _usual_grade(sides.values()), _shares_to_extrapolate(list(sides.values()))
+    grade = _usual_grade(sides.values())
     own = {name: side.first_ranks() for name, side in sides.items()}
-    ranks: dict[_Key, int] = {}
-    for key, rank in (pair for of_side in own.values() for pair in of_side.items()):
-        ranks[key] = min(rank, ranks.get(key, rank))
-    ranges, estimates = {}, {}
+    every = list(dict.fromkeys(key for of_side in own.values() for key in of_side))
+    ranges = {}
     for name, side in sides.items():
-        facts = ranks if same_chunks else own[name]
-        ends = side.mean, side.mean_if(list(facts), np.ones((1, len(facts)), dtype=np.bool_), grade)
+        ends = side.mean, side.mean_if_relevant(every if same_chunks else list(own[name]), grade)
         ranges[name] = (min(ends), max(ends))
-        if shares is not None:
-            estimates[name] = side.mean_if(list(facts), shares.draws(facts.values()), grade)
     if len(sides) > 1 and same_chunks:
-        to_label = sum(any(key not in of_side for of_side in own.values()) for key in ranks)
+        to_label = sum(any(key not in of_side for of_side in own.values()) for key in every)
     else:
         to_label = sum(map(len, own.values()))
     by_name = {name: side.share for name, side in sides.items()}
-    return Unjudged(metric, by_name, ranges, estimates if shares is not None else None, to_label)
+    return Unjudged(metric, by_name, ranges, to_label)
 
 
 def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
@@ -269,9 +194,6 @@ def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
     if not any(" to " in _range_text(found.ranges[name]) for name in shown):
         return f"{first}; {figures} anyway"
     figures += ", depending on them"
-    if found.estimates is not None:
-        usual = _listed(found.estimates, shown, "{:.3f}".format)
-        figures += f", and {usual} if they are relevant as often as the labelled hits at their rank"
     if not found.to_label:
         return f"{first}; {figures}"
     these = f"{counted(found.to_label, 'hit')}{'' if len(found.shares) == 1 else ' that not all of the systems return'}"

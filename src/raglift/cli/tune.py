@@ -109,9 +109,7 @@ def _threshold_as_json(found: Abstention) -> dict[str, Any]:
         "chosen_on": _side(found.chosen_on),
         "checked_on": _side(found.checked_on),
         "smallest_risk": found.smallest_risk,
-        "scores": found.groups,
-        "auroc": {each.stage: each.found for each in found.stages},
-        "area_under_risk_coverage": found.curve.area,
+        "auroc": found.separation,
     }
 
 

@@ -1,4 +1,3 @@
-from .bounds import Band as Band
 from .bounds import Bound as Bound
 from .deciding import GateResult as GateResult
 from .deciding import gate as gate

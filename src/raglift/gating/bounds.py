@@ -1,4 +1,4 @@
-"""The bounds of a gate, parsed and checked, and verbal bands of NDCG values."""
+"""The bounds of a gate, parsed and checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import is_bounded, is_quality
@@ -19,34 +18,6 @@ from raglift.utilities.display import printable, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-# Verbal bands of NDCG values.
-
-
-_ROUNDING = 1e-9
-"""What rounding may do to a mean that is exactly on a border."""
-
-
-class Band(StrEnum):
-    """A rule of thumb for the NDCG of a whole set: above 0.9, from 0.7 to 0.9, from 0.5 to 0.7, under 0.5."""
-
-    ELITE = "elite"
-    SOLID = "solid"
-    FAIR = "fair"
-    REWORK = "rework"
-
-
-def band_of(ndcg: float) -> Band:
-    """Return the band of an NDCG: elite only above 0.9, so 0.9 itself is solid; 0.7 is solid, and 0.5 is fair."""
-    if ndcg > 0.9 + _ROUNDING:
-        return Band.ELITE
-    if ndcg >= 0.7 - _ROUNDING:
-        return Band.SOLID
-    return Band.FAIR if ndcg >= 0.5 - _ROUNDING else Band.REWORK
-
-
-# The bounds of a gate: names of figures and their limits, parsed and checked before anything is computed.
 
 
 LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from raglift.gating.bounds import band_of
-
 if TYPE_CHECKING:
-    from raglift.gating.bounds import Band
     from raglift.stats.paired_tests import PairedDifference
     from raglift.types.metric import Metric
     from raglift.types.rankings import Hit
@@ -69,12 +66,6 @@ class Check:
     def passed(self) -> bool:
         """Whether the figure keeps its bound, but for rounding; a figure that is not there does not."""
         return self.allows(self.found)
-
-    @property
-    def band(self) -> Band | None:
-        """What an NDCG is as a verbal band; None for any other figure."""
-        known = self.metric is not None and self.metric.name == "ndcg" and not math.isnan(self.found)
-        return band_of(self.found) if known else None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
-from raglift.gating.bounds import Band
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics.computing import mean_title
 from raglift.report.format import decimals_of, difference_text, level, number_text, p_equation
@@ -71,21 +70,11 @@ def _scale(check: Check, value: float) -> tuple[float, str]:
     return (1000.0, " ms") if value < 1.0 else (1.0, " s")
 
 
-BANDS = "NDCG in a word, by rule of thumb: elite above 0.9, solid from 0.7, fair from 0.5, rework below."
-"""What the words beside an NDCG mean."""
-
-
-def band_word(check: Check) -> str:
-    """Return the word for an NDCG, empty for other figures and where it would contradict a check that passed."""
-    return "" if check.band is None or (check.passed and check.band is Band.REWORK) else str(check.band)
-
-
 def check_sentence(check: Check) -> str:
-    """Return a check in one sentence: `ndcg@10 is 0.712 (solid) over 30 queries; expected ≥ 0.75`."""
+    """Return a check in one sentence: `ndcg@10 is 0.712 over 30 queries; expected ≥ 0.75`."""
     over = "" if check.n is None else f" {'of' if check.is_count else 'over'} {counted(check.n, 'query')}"
-    band = f" ({word})" if (word := band_word(check)) else ""
     note = f" ({check.note})" if check.note else ""
-    return f"{check.name} is {found_text(check)}{band}{over}; expected {bound_text(check)}{note}"
+    return f"{check.name} is {found_text(check)}{over}; expected {bound_text(check)}{note}"
 
 
 def regression_sentence(one: Regression) -> str:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from raglift.analysis.shared_queries import named
 from raglift.analysis.upper_bound import rule_of
 from raglift.gating.text import (
-    BANDS,
-    band_word,
     bound_text,
     check_notes,
     dropped_sentence,
@@ -52,14 +50,13 @@ def gate_view(result: GateResult) -> Document:
     """Return what is shown of a gate's result; where something failed, `print` shows all of it."""
     dataset = result.evaluation.dataset
     whole = ", none missing" if result.expected is not None and not result.missing else ""
-    bands = [BANDS] if any(map(band_word, result.checks)) else []
     return Document(
         title=f"{result.name}: {verdict_sentence(result)}",
         lead=" ".join(f"{sentence}." for sentence in _above_all(result) if sentence),
         headline=table_from(_CHECKS, result.checks, "Each figure next to its bound"),
         measured=tuple(_measured(result)),
         warnings=result.warnings,
-        notes=(*bands, *(note for check in result.checks for note in check_notes(check)), *result.notes),
+        notes=(*(note for check in result.checks for note in check_notes(check)), *result.notes),
         sections=tuple(_sections(result)),
         about=(f"{dataset.name}: {counted(len(dataset), 'query')}{whole}",),
         labels=str(result.evaluation.label_sources),
@@ -92,7 +89,6 @@ _CHECKS: tuple[Column[Check], ...] = (
     Column("", lambda check: _PASSED if check.passed else _FAILED, words=True),
     Column("check", lambda check: check.name, words=True),
     Column("found", found_text),
-    Column("", band_word, words=True),
     Column("bound", bound_text),
     Column("queries", lambda check: "" if check.n is None else f"{check.n:,}"),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from raglift.analysis.agents import Agents
 from raglift.analysis.answering import Abstention
 from raglift.analysis.explanation import Explanation
 from raglift.analysis.factors import FactorEffects
 from raglift.analysis.outcomes import FailureAnalysis
 from raglift.analysis.recommendation import Recommendation
 from raglift.analysis.records import Lift, TagSlices, Tradeoff
-from raglift.analysis.sessions import SessionAnalysis
+from raglift.analysis.sessions import Agents, SessionAnalysis
 from raglift.analysis.tuning import Tuning
 from raglift.rendering.presenting import view_of, whole
 from raglift.report.factors import effects_view

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
-from raglift.analysis.agents import Agents, compared_agents
 from raglift.analysis.baselines import choose_baseline
 from raglift.analysis.comparison import (
     Alike,
@@ -23,6 +22,7 @@ from raglift.analysis.lift import comparison_by_tag
 from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import method_of, method_text
 from raglift.analysis.recommendation import Recommendation, recommendation
+from raglift.analysis.sessions import Agents, compared_agents
 from raglift.analysis.shared_queries import baseline_of, shared_queries
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.analysis.unjudged import unjudged_of

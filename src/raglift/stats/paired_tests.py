@@ -17,7 +17,6 @@ from raglift.stats.intervals import (
     difference_interval,
     numbers,
 )
-from raglift.stats.power import minimum_detectable_effects
 from raglift.stats.skewness import DECISIVE, HALL_TEST, hall_p, log_wealth, skewness_of
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-# The statistics of one paired difference: mean, interval, p-value, wins, effect size, minimum detectable effect.
+# The statistics of one paired difference: mean, interval, p-value, wins and effect size.
 
 
 FEW_QUERIES = 30
@@ -208,9 +207,6 @@ class PairedDifference:
     """Queries with a difference below −1e-9."""
     effect_size: float
     """Paired Cohen's d: mean / standard deviation (n − 1). If all are equal: 0 if they are 0, else NaN (no scale)."""
-    minimum_detectable_effect: float
-    """The smallest true mean difference, in the direction of the mean, that n such queries would show at p < 0.05 with
-    a power of 0.8."""
     confidence: float
     """How often such intervals hold the true mean, as 0.95."""
     test: str
@@ -271,10 +267,9 @@ def paired_differences(
     values = numbers("matrix", matrix, dimensions=2)
     limits = _checked_bounds(bounds, values.shape[1])
     tests = sign_flip_test(values, seed=seed, resamples=resamples)
-    effects = [math.nan if math.isnan(one) else one for one in minimum_detectable_effects(values, seed=seed).tolist()]
     return [
-        _described(column, test, effect, bound, confidence, int(seed))
-        for column, test, effect, bound in zip(values.T, tests, effects, limits, strict=True)
+        _described(column, test, bound, confidence, int(seed))
+        for column, test, bound in zip(values.T, tests, limits, strict=True)
     ]
 
 
@@ -292,7 +287,7 @@ def _checked_bounds(bounds: Sequence[float | None] | None, columns: int) -> Sequ
 
 
 def _described(
-    column: NDArray[np.float64], test: SignFlipTest, effect: float, bound: float | None, confidence: float, seed: int
+    column: NDArray[np.float64], test: SignFlipTest, bound: float | None, confidence: float, seed: int
 ) -> PairedDifference:
     found = column[~np.isnan(column)]
     found[np.abs(found) <= TIED] = 0.0  # a copy: masks never give a view
@@ -314,7 +309,6 @@ def _described(
         ties=n - wins - losses,
         losses=losses,
         effect_size=_effect_size(mean, deviation),
-        minimum_detectable_effect=effect,
         confidence=confidence,
         test=name,
         interval=DIFFERENCE_METHOD,

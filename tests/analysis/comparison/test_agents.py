@@ -73,7 +73,7 @@ def test_session_ndcg_decides_even_where_ndcg_was_scored(agents: dict[str, rl.Ev
     assert str(rl.compare(both, primary="ndcg@10").primary) == "ndcg@10"
 
 
-def test_each_agent_has_its_figures_and_its_variances(comparison: rl.Comparison) -> None:
+def test_each_agent_has_its_figures(comparison: rl.Comparison) -> None:
     told = comparison.agents()
     frame = told.to_frame().set_index("agent")
     assert frame.loc["hasty", "calls"] == 1.0
@@ -81,11 +81,6 @@ def test_each_agent_has_its_figures_and_its_variances(comparison: rl.Comparison)
     assert frame.loc["thorough", "recall"] == comparison.evaluation("thorough").session_analysis().recall_after[-1]
     assert frame.loc["thorough", "wasted_calls"] == 0.5
     assert frame.loc["hasty", "tokens"] < frame.loc["thorough", "tokens"]
-    assert (told.components["hasty"].runs, told.components["thorough"].runs) == (90, 60)
-    parts = told.differences["thorough"]
-    assert parts.queries == 30
-    of_runs = [told.components[name].within_queries / runs for name, runs in (("hasty", 3), ("thorough", 2))]
-    assert parts.within_queries == pytest.approx(sum(of_runs))
 
 
 def test_systems_that_are_asked_once_have_no_agents(agents: dict[str, rl.Evaluation]) -> None:
@@ -95,14 +90,6 @@ def test_systems_that_are_asked_once_have_no_agents(agents: dict[str, rl.Evaluat
         rl.compare({"one": plain, "two": plain}).agents()
     mixed = rl.compare({"once": plain, "agent": rl.rescore(agents["hasty"], metrics=metrics)}).agents()
     assert list(mixed.analyses) == ["agent"]
-    assert mixed.differences["agent"].queries == 30  # only its runs vary
-
-
-def test_agents_that_ran_each_query_once_have_no_variance_of_runs() -> None:
-    once = {name: agent(DATA, lambda number, _: [0, number % 2]) for name in ("one", "other")}
-    told = rl.compare(once).agents()
-    assert (told.components, told.differences) == ({}, {})
-    assert "from run to run" not in rl.compare(once).to_text()
 
 
 def test_agents_whose_hits_differ_in_length_are_compared_as_they_searched() -> None:
@@ -148,10 +135,10 @@ def test_the_best_of_several_agents_is_named(agents: dict[str, rl.Evaluation]) -
 
 def test_print_markdown_and_notebooks_show_how_agents_searched(comparison: rl.Comparison) -> None:
     for text in (str(comparison), comparison.to_markdown(), comparison._repr_html_()):
-        for words in ("How the agents searched", "WastedCalls", "Where each fact was lost", "from run to run"):
+        for words in ("How the agents searched", "WastedCalls", "Where each fact was lost"):
             assert words in text
     for text in (comparison.to_text(), comparison.to_markdown(), comparison._repr_html_()):
-        for words in ("after call", "after tokens", "Variance from run to run"):
+        for words in ("after call", "after tokens"):
             assert words in text
 
 

@@ -3,9 +3,8 @@
 import dataclasses
 
 import numpy as np
-import pytest
 
-from raglift.analysis.unjudged import unjudged_of, unjudged_text
+from raglift.analysis.unjudged import unjudged_of
 from raglift.gating.deciding import gate
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Precision, Recall
@@ -46,67 +45,12 @@ def test_without_a_declaration_the_range_alone_is_said():
     one = system([["a", "b", "x", "y"]] * 60, relevant="a", irrelevant="b")
     found = unjudged_of({"": one}, Precision @ 4)
     assert found.ranges[""] == (1 / 4, 3 / 4)
-    assert found.estimates is None
     (note,) = (remark.text for remark in one.remarks if remark.kind == "unjudged")
     low, high = unjudged_of({"": one}, NDCG @ 4).ranges[""]
     assert note == (
         f"of the top-4 hits, 50.0% have no label and count as irrelevant; NDCG@4 is {low:.3f} to {high:.3f}, depending "
         "on them; label next the 120 hits (raglift labels review)"
     )
-
-
-def test_of_a_judged_pool_it_is_estimated_too():
-    # of the judged hits at each rank half are relevant, so half of the unjudged ones are taken to be
-    ranking, other = ["a", "b", "x", "y"], ["b", "a", "x", "y"]
-    found = unjudged_of({"": system([ranking, other] * 30, "a", "b", judged="pool")}, Precision @ 4)
-    assert found.estimates[""] == pytest.approx(1 / 4 + 2 / 8, abs=0.02)
-    assert "relevant as often as the labelled hits at their rank" in unjudged_text(found)
-
-
-def test_labels_missing_at_random_are_made_good():
-    """Of 300 queries half of the hits are judged, whatever they are: the estimate is near the truth."""
-    random = np.random.default_rng(0)
-    queries, truth = [], []
-    names = [f"d{number}" for number in range(10)]
-    for number in range(300):
-        relevant = random.random(10) < np.linspace(0.8, 0.1, 10)
-        relevant[0] = True  # a query without a fact would be left out
-        known = random.random(10) < 0.5
-        known[0] = True
-        truth.append(relevant.mean())
-        judged = [(name, is_) for name, is_, seen in zip(names, relevant, known, strict=True) if seen]
-        facts = tuple(Fact((Passage(chunk_id=name),)) for name, is_ in judged if is_)
-        irrelevant = tuple(Passage(chunk_id=name, grade=0) for name, is_ in judged if not is_)
-        queries.append(Query(f"q{number}", f"question {number}", facts, judged_irrelevant=irrelevant, judged="pool"))
-    hits = [Chunk(f"text {name}", id=name) for name in names]
-    one = evaluate(lambda _: hits, Dataset(tuple(queries)), metrics=["precision@10"])
-    found = unjudged_of({"": one}, Precision @ 10)
-    assert found.estimates[""] == pytest.approx(np.mean(truth), abs=0.02)
-    assert found.ranges[""][0] < np.mean(truth) - 0.1
-    assert found.ranges[""][1] > np.mean(truth) + 0.1
-
-
-def test_six_irrelevant_labels_among_hundreds_say_nothing_of_the_unlabelled_hits():
-    labels = [("a", "")] * 54 + [("a", "b")] * 6
-    queries = tuple(
-        Query(
-            f"q{number}",
-            f"question {number}",
-            (Fact((Passage(chunk_id=relevant),)),),
-            judged_irrelevant=tuple(Passage(chunk_id=name, grade=0) for name in irrelevant),
-            judged="pool",
-        )
-        for number, (relevant, irrelevant) in enumerate(labels)
-    )
-    systems = {
-        name: evaluate(
-            lambda _, order=order: [Chunk(f"text {one}", id=one) for one in order], Dataset(queries), metrics=["ndcg@4"]
-        )
-        for name, order in {"first": "ab", "second": "ba"}.items()
-    }
-    found = compare(systems)
-    assert found.unjudged.estimates is None
-    assert "unlabelled" not in comparison_sentence(found)
 
 
 def test_recall_falls_with_relevant_hits_that_another_system_found():
@@ -118,12 +62,6 @@ def test_recall_falls_with_relevant_hits_that_another_system_found():
     assert found.ranges == {"1": (1.0, 1.0), "2": (0.5, 1.0)}  # the second system does not find x
     alone = unjudged_of({"1": first, "2": second}, Recall @ 4, places, same_chunks=False)
     assert alone.ranges["2"] == (1.0, 1.0)
-
-
-def test_the_figures_are_the_same_each_time():
-    one = system([["a", "b", "x", "y"]] * 50, relevant="a", irrelevant="b", judged="sample")
-    first, second = (unjudged_of({"": one}, NDCG @ 4).estimates for _ in range(2))
-    assert first == second != None  # noqa: E711
 
 
 def test_nothing_is_said_where_people_named_what_is_relevant_or_nearly_all_was_judged():
@@ -138,9 +76,8 @@ def test_at_a_budget_the_hits_that_fit_are_looked_at():
     assert found.shares[""] == 1 / 3  # each text has two tokens
 
 
-@pytest.mark.parametrize("judged", [None, "pool"])
-def test_a_comparison_says_the_range_of_each_and_what_to_label_next(judged):
-    common = {"relevant": "ad", "irrelevant": "bce", "judged": judged}
+def test_a_comparison_says_the_range_of_each_and_what_to_label_next():
+    common = {"relevant": "ad", "irrelevant": "bce"}
     early, late = (system([hits] * 40, **common) for hits in (["a", "b", "c", "e"], ["b", "c", "a", "x"]))
     found = compare({"early": early, "late": late}, primary="ndcg@4")
     assert found.row("late").verdict == "worse"
@@ -148,7 +85,6 @@ def test_a_comparison_says_the_range_of_each_and_what_to_label_next(judged):
     (warning,) = found.warnings
     assert "0.0% in early and 25.0% in late have no label" in warning
     assert warning.endswith("label next the 40 hits that not all of the systems return (raglift labels review)")
-    assert ("relevant as often as" in warning) == (judged == "pool")
 
 
 def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
@@ -158,7 +94,6 @@ def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
         "unjudged": system([["b", "x", "y", "c"]] * 60, **common),
     }
     found = compare(both, primary="precision@4")
-    assert found.unjudged.estimates is not None
     assert found.row("unjudged").verdict == "worse"
     assert comparison_sentence(found).endswith("statistically significant on 60 queries.")
 

@@ -77,30 +77,15 @@ def test_scores_separate_answerable_from_unanswerable_queries(few):
     found = few.abstention(risk=0.95, delta=0.5)
     # of six pairs, five have the higher score at the answerable query: only 0.7 and 0.4 are below 0.8
     assert found.separation.auroc == pytest.approx(4 / 6)
-    assert [group.queries for group in found.groups] == [2, 1, 2]
-    assert found.groups[2].quantiles == (0.8,) * 5
-
-
-def test_the_curve_is_over_all_queries(few):
-    frame = few.abstention(risk=0.95, delta=0.5).to_frame()
-    assert list(frame["threshold"]) == [0.9, 0.8, 0.7, 0.4]
-    assert list(frame["coverage"]) == [0.2, 0.4, 0.6, 0.8]
-    assert list(frame["risk"]) == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
 
 
 def test_false_answers_are_kept_rare_and_the_other_half_shows_it():
     found = drawn(1).abstention(risk=0.15)
     assert found.chosen_on.false_answers.share < 0.15
-    assert found.checked_on.false_answers.of == 60
+    assert all((side.answered.of, side.false_answers.of) == (60, 60) for side in (found.chosen_on, found.checked_on))
     assert found.checked_on.false_answers.share < 0.2
     assert found.checked_on.answered.share > 0.5
     assert len(str(found.threshold)) <= 6  # a number that people can write down
-
-
-def test_each_half_has_as_many_of_each_kind():
-    found = drawn(2).abstention(risk=0.2)
-    for side in (found.chosen_on, found.checked_on):
-        assert (side.answered.of, side.false_answers.of) == (60, 60)
 
 
 def test_the_halves_follow_from_the_seed():
@@ -140,11 +125,6 @@ def test_where_nothing_unanswerable_is_answered_every_question_may_be():
     assert "Answer every question" in str(found)
 
 
-def test_a_report_says_how_well_scores_tell(few):
-    assert "When not to answer" in few.to_text()
-    assert "When not to answer" not in measured(FEW[:3]).to_text()
-
-
 # Wrong input
 
 
@@ -163,9 +143,7 @@ def test_a_dataset_without_unanswerable_queries_is_refused():
     ("options", "told"),
     [
         ({"risk": 0}, "risk: found 0; expected a number between 0 and 1"),
-        ({"delta": 1.5}, "delta: found 1.5"),
         ({"stage": "rerank"}, "stage: found 'rerank'; expected one of 'retrieve'"),
-        ({"seed": -1}, "seed: found -1"),
     ],
 )
 def test_wrong_options_are_told(few, options, told):

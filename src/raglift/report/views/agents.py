@@ -1,4 +1,4 @@
-"""What is shown of agents side by side: how each searched, what it lost where, and what more runs would tell."""
+"""What is shown of agents side by side: how each searched, and what it lost where."""
 
 from __future__ import annotations
 
@@ -20,44 +20,34 @@ from raglift.report.views.sessions import (
 )
 
 if TYPE_CHECKING:
-    from raglift.analysis.agents import Agents
-    from raglift.analysis.sessions import SessionAnalysis
-    from raglift.stats.variances import DifferenceComponents
+    from raglift.analysis.sessions import Agents, SessionAnalysis
     from raglift.types.metric import Metric
 
 
 _SHOWN = ("calls", "redundancy", "wasted_calls", "kept", "final_recall", "final_precision")
-_HARDLY = 0.2
-"""Where runs make no more than this share of the variance, more of them change little."""
 
 
 def agents_view(found: Agents) -> Document:
     """Return what is shown of compared agents."""
-    first, *others = agents_sections(found, "")
-    lead, *said = first.paragraphs or ("",)
-    headline, *tables = first.tables
-    rest = Section("Where each fact was lost", tuple(said), (*tables, *others[0].tables))
     tables_of_recall = (calls_table(found.analyses), tokens_table(found.analyses))
     curves = tuple(table for table in tables_of_recall if table is not None)
-    return Document(
-        "Agents: how each searched", lead, headline, (), sections=(rest, Section("Recall as they search", (), curves))
-    )
+    lost = Section("Where each fact was lost", tables=(_losses(found),))
+    sections = (lost, Section("Recall as they search", (), curves))
+    return Document("Agents: how each searched", "", agents_table(found), (), sections=sections)
 
 
 def agents_sections(found: Agents, baseline: str) -> tuple[Section, ...]:
-    """Return the sections of agents: how they searched in short, then losses, curves and variances.
+    """Return the sections of agents: how they searched in short, then losses and curves.
 
     Args:
         found: the agents.
         baseline: the system that the others are compared with.
     """
-    said = tuple(runs_sentence(name, baseline, parts) for name, parts in found.differences.items())
     charts = session_figures(found.analyses, baseline)
     sections = [
-        Section("How the agents searched", said[:2], (agents_table(found),)),
+        Section("How the agents searched", tables=(agents_table(found),)),
         Section("Where each fact was lost", tables=(_losses(found),)),
         Section("Recall as the agents search", figures=charts, detail=Detail.DETAILS) if charts else None,
-        Section("Variance from run to run", said, detail=Detail.DETAILS) if said else None,
     ]
     return tuple(section for section in sections if section is not None)
 
@@ -141,25 +131,3 @@ def _facts(found: SessionAnalysis, outcome: str) -> int:
 def _count_cell(count: int, facts: int) -> Cell:
     share = count / facts if facts else 0.0
     return Cell(f"{count:,} ({percent_text(share, 0)})", low=0.0, middle=share, high=share, value=share, is_share=True)
-
-
-# What repeated runs tell: how much of a difference is from run to run, and what more of them would change.
-
-
-def runs_sentence(system: str, baseline: str, parts: DifferenceComponents) -> str:
-    """Return how much of a difference's variance is from run to run, and whether more runs or more queries help."""
-    whose = f"{system} against {baseline}" if baseline else system
-    if not parts.within_queries:
-        return f"{whose}: all runs of a query have the same value, so only more queries would make the figures surer."
-    share, now = percent_text(parts.share_within, 0), number_text(parts.standard_error())
-    with_runs = number_text(parts.standard_error(runs=2))
-    with_queries = number_text(parts.standard_error(queries=2 * parts.queries))
-    helps = (
-        "more queries would help, and more runs hardly"
-        if parts.share_within <= _HARDLY
-        else "both more runs and more queries would help"
-    )
-    return (
-        f"{whose}: {share} of the variance of a query's difference is from run to run, so {helps}. The standard error "
-        f"is {now}; with twice the runs it would be {with_runs}, with twice the queries {with_queries}."
-    )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.agents import compared_agents
 from raglift.analysis.costs import CONTEXT
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
 from raglift.analysis.prompt_curves import prompt_curves
+from raglift.analysis.sessions import compared_agents
 from raglift.analysis.shared_queries import named
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
@@ -80,8 +80,8 @@ from raglift.utilities.display import TRUNCATED, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.analysis.agents import Agents
     from raglift.analysis.records import ComparisonRow, SystemCost, Tradeoff
+    from raglift.analysis.sessions import Agents
     from raglift.results.comparison import Comparison
 
 

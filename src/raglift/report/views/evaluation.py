@@ -48,7 +48,6 @@ from raglift.report.sentences import (
     one_stage_sentence,
     over_candidates_sentence,
 )
-from raglift.report.views.abstention import abstention_section
 from raglift.report.views.measured import cost_section, measured, queries_text
 from raglift.report.views.parts import (
     failure_table,
@@ -232,7 +231,6 @@ def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
         sections.append(None if lift is None else _lift_section(lift))
         sections.append(_over_k_section(evaluation, primary))
         sections.append(_tags_section(found))
-        sections.append(abstention_section(evaluation))
         sections.append(metrics_section(evaluation, lift, found.confidence))
     if detail >= Detail.REFERENCE:
         sections.append(_method(evaluation, lift, primary))
