@@ -42,10 +42,10 @@ def test_one_in_full(run) -> None:
     assert out.startswith("rr: RR (mean: MRR)\n\nRR@k = 1 / the first rank ≤ k")
     assert "settings: p=a number above 0 and below 1 (0.8 unless given)" in run("metrics", "rbp")[1]
     assert "also read as: hit, hitrate, success" in run("metrics", "success")[1]
-    assert json.loads(run("metrics", "err", "--json")[1])["source"] == "Chapelle et al. 2009"
+    assert json.loads(run("metrics", "rbp", "--json")[1])["source"] == "Moffat and Zobel 2008"
 
 
 def test_an_unknown_name_is_told_near_ones(run) -> None:
-    code, _, err = run("metrics", "alpha_ndgc")
+    code, _, err = run("metrics", "r_precisoin")
     assert code == 2
-    assert "found 'alpha_ndgc' (did you mean 'alpha_ndcg'?)" in err
+    assert "found 'r_precisoin' (did you mean 'r_precision'?)" in err

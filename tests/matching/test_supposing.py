@@ -19,7 +19,7 @@ NAMES = "abcdefgh"
 labels = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 3), min_size=1, max_size=4)
 ids = st.lists(st.sampled_from(NAMES + "xyz"), max_size=8, unique=True)
 cases = st.lists(st.tuples(labels, ids, st.sets(st.sampled_from("xyzw"))), min_size=1, max_size=5)
-METRICS = ("ndcg@5", "ndcg", "recall@3", "precision@5", "rr", "ap@5", "f1@5", "err@5", "rbp@5", "hit_rate@2", "bpref")
+METRICS = ("ndcg@5", "ndcg", "recall@3", "precision@5", "rr", "ap@5", "f1@5", "rbp@5", "hit_rate@2", "bpref")
 
 
 def table(labelled, rankings):

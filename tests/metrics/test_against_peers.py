@@ -117,19 +117,3 @@ def test_rank_biased_precision_of_ranx(ours, ranx: Any, cases: list[Case]) -> No
     for p, peer in ((0.8, "rbp.80"), (0.5, "rbp.5"), (0.95, "rbp.95")):
         theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), peer, return_mean=False)
         np.testing.assert_allclose(ours(cases, f"rbp(p={p})"), theirs, rtol=0, atol=1e-9)
-
-
-@given(many_cases)
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_expected_reciprocal_rank_of_gdeval(ours, cases: list[Case]) -> None:
-    ir_measures = pytest.importorskip("ir_measures")
-    if not ir_measures.gdeval.is_available():
-        pytest.skip("gdeval is a Perl program")
-    qrels, run = qrels_and_run(cases)
-    qrels, run = ({str(n): found for n, found in enumerate(each.values(), start=1)} for each in (qrels, run))
-    wanted = [ir_measures.ERR @ k for k in (1, 3, 10)]
-    theirs = {(each.query_id, each.measure): each.value for each in ir_measures.gdeval.iter_calc(wanted, qrels, run)}
-    for measure in wanted:
-        values = ours(cases, f"err(gmax=4)@{measure['cutoff']}")
-        expected = [theirs[query, measure] for query in qrels]
-        np.testing.assert_allclose(values, expected, rtol=0, atol=5.1e-6)  # printed with five digits

@@ -44,8 +44,7 @@ a slow implementation in test_sessions.py.
 """
 
 
-SETTINGS = {"err": (("gmax", "4"),), "rbp": (("p", "0.7"),), "alpha_ndcg": (("alpha", "0.5"),)}
-"""ERR's own scale is that of all queries; with one that is given, they do not touch each other."""
+SETTINGS = {"rbp": (("p", "0.7"),)}
 
 
 def metrics_at(k: int | None) -> list[Metric]:
@@ -147,38 +146,8 @@ class Reference:
     def grade(self, rank: int) -> int:
         return max((grade for fact in self.facts for grade in self.grades(fact, rank)), default=0)
 
-    def err(self) -> float:
-        total, goes_on = 0.0, 1.0
-        for rank in filter(self.within, self.ranks()):
-            stops = (2 ** self.grade(rank) - 1) / 2**4
-            total += goes_on * stops / rank
-            goes_on *= 1 - stops
-        return total
-
     def rbp(self) -> float:
         return sum(0.3 * 0.7 ** (rank - 1) for rank in filter(self.within, self.ranks()) if self.grade(rank))
-
-    def nuggets(self, name: str) -> list[int]:
-        return [number for number, fact in enumerate(self.facts) if name in dict(fact)]
-
-    def alpha_dcg(self, ids: list[str]) -> float:
-        total, seen = 0.0, dict.fromkeys(range(len(self.facts)), 0)
-        for rank, name in enumerate(ids, start=1):
-            if name in ids[: rank - 1]:
-                continue
-            for fact in self.nuggets(name):
-                total += self.discounted(0.5 ** seen[fact], rank)
-                seen[fact] += 1
-        return total
-
-    def alpha_ndcg(self) -> float:
-        left, ideal = {name for fact in self.facts for name, _ in fact}, []
-        while left:
-            seen = [fact for name in ideal for fact in self.nuggets(name)]
-            best = max(left, key=lambda name: (sum(0.5 ** seen.count(fact) for fact in self.nuggets(name)), name))
-            ideal.append(best)
-            left.remove(best)
-        return min(self.alpha_dcg(self.ids) / self.alpha_dcg(ideal), 1.0)
 
     def ndcg(self) -> float:
         return self.dcg() / self.idcg()
@@ -273,7 +242,7 @@ def test_a_duplicate_at_the_end_is_worth_nothing_but_precision(
     before = values((facts, ids), k)
     after = values((facts, [*ids, data.draw(st.sampled_from(ids))]), k)
     for metric in before:
-        if metric.name in ("precision", "f1", "r_precision", "err", "rbp"):  # these look at hits, not at facts
+        if metric.name in ("precision", "f1", "r_precision", "rbp"):  # these look at hits, not at facts
             assert before[metric] <= after[metric] <= 1
         else:
             assert before[metric] == after[metric]

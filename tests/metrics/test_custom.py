@@ -57,7 +57,7 @@ def test_what_a_function_is_given(value) -> None:
     assert ranking.relevant == (False, True, True, True)
     assert ranking.ranks == (3, 2, None)
     assert ranking.ideal_grades == (3, 2, 1)
-    assert (ranking.facts, ranking.found, ranking.highest_grade) == (3, 2, 3)
+    assert (ranking.facts, ranking.found) == (3, 2)
     assert [hit.chunk.id for hit in ranking.hits] == ["x", "c", "a", "b"]
     assert seen(value, "spy", ["a"], ["a", "x"]).grades == (1, 0)
 

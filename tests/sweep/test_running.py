@@ -64,8 +64,8 @@ def test_a_dataset_that_has_changed_is_another_sweep(sweep: Sweep, island: Datas
 
 
 def test_labels_that_a_metric_cannot_use_are_told_before_any_work(sweep: Sweep, tmp_path: Path) -> None:
-    asked = replace(sweep, metrics=("ndcg", "alpha_ndcg"))
-    with pytest.raises(ConfigurationError, match="alpha_ndcg@1: found a label that is a text"):
+    asked = replace(sweep, metrics=("ndcg", "bpref"))
+    with pytest.raises(ConfigurationError, match="bpref@1: found labels that say of nothing"):
         run_sweep(asked, tmp_path / "sweep", progress=False)
     assert not (tmp_path / "sweep").exists()
 

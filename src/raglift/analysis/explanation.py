@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.upper_bound import highest_grade, match_tables_of, rule_of
+from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.matches import Direction
@@ -136,7 +136,6 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
         whole = match_tables_of(evaluation)[evaluation.scores.stages.index(stage)]
         judged = replace(judged, sessions=calls_of_prefixes(whole, number))
     overlaps = _overlaps(query, len(ranking), judged, Text(rule_of(evaluation)))
-    judged = replace(judged, highest_grade_of_dataset=highest_grade(evaluation.dataset))
     metrics = tuple(metric for metric in evaluation.scores.metrics if _is_told(MEASURES[metric.name]))
     of_beginnings = [np.nan_to_num(compute(judged, metric, evaluation.profile)) for metric in metrics]
     earned = np.diff(np.array(of_beginnings).reshape(-1, len(prefixes))).T

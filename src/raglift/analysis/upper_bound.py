@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from raglift.matching.coverage import Interval
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
-    from raglift.types.dataset import Dataset
     from raglift.types.labels import Passage, Query
     from raglift.types.rankings import Inventory
 
@@ -53,11 +52,6 @@ def match_tables_of(evaluation: Evaluation) -> tuple[MatchTable, ...]:
 def _match_tables(evaluation: Evaluation) -> tuple[MatchTable, ...]:
     rankings = rankings_by_stage(evaluation.run)
     return tuple(match_run(evaluation.run, rankings, evaluation.dataset.queries, rule_of(evaluation)))
-
-
-def highest_grade(dataset: Dataset) -> int:
-    """Return the highest grade that a passage of its labelled queries has, 1 where there is none: ERR's scale."""
-    return max((fact.ideal_grade for query in dataset.queries if query.is_labelled for fact in query.facts), default=1)
 
 
 def depth_of(evaluation: Evaluation, k: int | None) -> int:

@@ -128,8 +128,6 @@ def values_by_query(
         raise ConfigurationError(
             f"{title(metric)}: its mean is not one value a query added up, and cannot be corrected"
         )
-    if metric.name == "err" and not metric.parameter("gmax", ""):
-        raise ConfigurationError(f"{title(metric)}: without its highest grade it depends on who graded: err(gmax=3)@10")
     try:
         values = score_rankings(rankings, relevant, [metric]).of(metric)
     except (ConfigurationError, DatasetError) as error:

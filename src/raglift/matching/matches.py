@@ -234,8 +234,6 @@ class MatchTable:
     """What counts as a match; None where one hit is enough for a fact."""
     query_ids: Sequence[str] = ()
     """The ids of the queries, where they are known."""
-    highest_grade_of_dataset: int | None = None
-    """The highest grade of the dataset, where these are some of its queries only."""
     counter: TokenCounts = field(default_factory=TokenCounts)
     """Counts tokens; the stages of an evaluation share one."""
     characters_per_token: float | None = None
@@ -272,13 +270,6 @@ class MatchTable:
             sessions=None if self.sessions is None else self.sessions.cut(lengths),
             whole=self.whole or self,
         )
-
-    @property
-    def highest_grade(self) -> int:
-        """The highest grade that a passage of the dataset has; 1 where there is none."""
-        if self.highest_grade_of_dataset is not None:
-            return self.highest_grade_of_dataset
-        return int(self.facts.ideal_grade.max(initial=1))
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:

@@ -14,11 +14,9 @@ from .functional import ndcg as ndcg
 from .functional import precision_at_k as precision_at_k
 from .functional import recall_at_k as recall_at_k
 from .graded_measures import DCG as DCG
-from .graded_measures import ERR as ERR
 from .graded_measures import IDCG as IDCG
 from .graded_measures import NDCG as NDCG
 from .graded_measures import RBP as RBP
-from .graded_measures import AlphaNDCG as AlphaNDCG
 from .judged_measures import Bpref as Bpref
 from .judged_measures import Judged as Judged
 from .measure import Choice as Choice

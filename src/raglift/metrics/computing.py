@@ -11,7 +11,6 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.matching.by_id import match_ids
-from raglift.matching.match import fact_table, passage_table
 from raglift.metrics import budgets, session_prefixes
 from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget, require_installed
 from raglift.metrics.profiles.registry import PROFILES
@@ -22,7 +21,7 @@ from raglift.types.metric import Calls, Metric, Tokens
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -46,8 +45,8 @@ def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -
     metric is that of the whole prefix of the ranking that fits; at a number of calls, of what these returned.
 
     Raises:
-        ConfigurationError: an unknown profile, measure or setting; a measure that needs a k has none, cannot be
-            computed from such labels, is a user's and fails, or is not installed; for a token budget, the encoding
+        ConfigurationError: an unknown profile, measure or setting; a measure that needs a k has none, is a
+            user's and fails, or is not installed; for a token budget, the encoding
             cannot be found.
         MissingDependency: for a token budget, tiktoken is not installed.
     """
@@ -57,8 +56,6 @@ def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -
     measure, conventions = MEASURES[metric.name], PROFILES[profile]
     if measure.needs_k and metric.k is None and metric.name not in conventions.without_k:
         raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
-    if measure.check is not None:
-        measure.check(metric, match_table.facts, match_table.passages)
     match_table, metric = cut_at_depth(match_table, metric)
     values = conventions.functions.get(metric.name, measure.compute)(match_table, metric)
     if metric.name not in conventions.leaves_out_empty:
@@ -449,18 +446,8 @@ def choose_metrics(
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
     require_installed(chosen)
     if dataset is not None:
-        _check_labels(chosen, dataset)
+        require_irrelevant(chosen, says_irrelevant=any(query.judged_irrelevant for query in dataset.queries))
     return tuple(chosen)
-
-
-def _check_labels(metrics: Collection[Metric], dataset: Dataset) -> None:
-    """Raise where a metric cannot be computed from the labels, before a system is asked anything."""
-    require_irrelevant(metrics, says_irrelevant=any(query.judged_irrelevant for query in dataset.queries))
-    checks = [(metric, check) for metric in metrics if (check := MEASURES[metric.name].check) is not None]
-    if checks:
-        facts, passages = fact_table(dataset.queries), passage_table(dataset.queries)
-        for metric, check in checks:
-            check(metric, facts, passages)
 
 
 def _depths(ks: Sequence[int | Tokens | Calls | str]) -> list[int | Tokens | Calls]:

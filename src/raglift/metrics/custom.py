@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.metrics.measure import Check
     from raglift.metrics.profiles.hits import Function
     from raglift.types.rankings import Hit
 
@@ -46,8 +45,6 @@ class QueryRanking:
     """For each fact, the rank at which it is first satisfied, from 1; None if these hits do not satisfy it."""
     ideal_grades: tuple[int, ...]
     """For each fact, the highest grade among its passages."""
-    highest_grade: int
-    """The highest grade that any label of the dataset has."""
     hits: tuple[Hit, ...] = field(default=(), repr=False)
     """The hits with their texts and scores; empty if ids alone were scored, which `needs_text` refuses."""
 
@@ -78,7 +75,6 @@ def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int
     satisfied[first.fact] = np.where(first.rank <= depth(k), first.rank, 0)
     ranks, ideal = satisfied.tolist(), match_table.facts.ideal_grade.tolist()
     lengths = np.minimum(match_table.hits, depth(k)).tolist()
-    highest = match_table.highest_grade
     for number, length in enumerate(lengths):
         of_query = slice(facts[number], facts[number + 1])
         if not length or of_query.start == of_query.stop:
@@ -94,7 +90,6 @@ def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int
                 grades=tuple(grades),
                 ranks=tuple(place or None for place in ranks[of_query]),
                 ideal_grades=tuple(ideal[of_query]),
-                highest_grade=highest,
                 hits=tuple(match_table.rankings[number].hits[:length]) if match_table.rankings else (),
             ),
         )
@@ -141,8 +136,6 @@ class Kind(TypedDict, total=False):
     """Other names by which it is read, in lower case."""
     mean_title: str
     """What the mean over queries is called, where that has a name of its own."""
-    check: Check
-    """Raises ConfigurationError where it cannot be computed from the labels; asked before a system is."""
 
 
 def metric(

@@ -1,15 +1,11 @@
-"""Measures of graded gain, of diversity, and of a reader who stops."""
+"""Measures of graded gain, and of a reader who stops."""
 
 from __future__ import annotations
 
-import heapq
-from collections import defaultdict
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.errors import ConfigurationError
 from raglift.metrics.custom import metric
 from raglift.metrics.measure import (
     Choice,
@@ -21,14 +17,11 @@ from raglift.metrics.measure import (
     sum_by,
 )
 from raglift.metrics.registry import function_of
-from raglift.utilities.validation import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import FactTable, MatchTable, PassageTable
+    from raglift.matching.matches import MatchTable
     from raglift.types.metric import Metric
 
 
@@ -131,181 +124,13 @@ def discounted_sum(
     return sum_by(query[within], terms, queries)
 
 
-# AlphaNDCG (Clarke et al. 2008), a diversity metric that discounts repeated facts.
+# RBP: a reader who may stop at any hit.
 
 
-ALPHA = Number("alpha", 0, 1, default=0.5)
-"""How much less a fact is worth each time that it comes again."""
-
-
-def require_chunk_ids(metric: Metric, _: FactTable, passages: PassageTable) -> None:
-    """Check that all labels are chunk ids.
-
-    Raises:
-        ConfigurationError: one is not.
-    """
-    text = next((text for text in passages.texts if text is not None), None)
-    if text is not None:
-        raise ConfigurationError(
-            f"{metric}: found a label that is a text, {shown(text)}; expected chunk ids alone, which say how many "
-            "facts each chunk holds and so what the ideal ranking is; ndcg takes texts, and credits each fact once"
-        )
-
-
-@metric(
-    "alpha_ndcg",
-    title="AlphaNDCG",
-    formula="Σ (1 − alpha)^(hits before that held the fact) / log2(rank + 1), / that of the greedy ranking",
-    source="Clarke et al. 2008",
-    settings=(ALPHA,),
-    aliases=("alphandcg",),
-    check=require_chunk_ids,
-    vectorized=True,
-)
-def AlphaNDCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """AlphaNDCG@k = Σ over ranks i ≤ k of gain_i / log2(i + 1), / that of the ideal ranking. Range [0, 1].
-
-    A hit gains (1 − alpha)^r for each fact that it holds, where r earlier hits held that fact too; after Clarke et al.
-    2008, whose nuggets the facts are. alpha is 0.5 unless given. Grades do not count. A chunk id that is a label of
-    several facts is one document with several nuggets; one that comes back twice gains nothing the second time.
-
-    The ideal is greedy, as ndeval's: of the chunks that are left, each time the one that gains most; of equals, the
-    one whose id comes last in the alphabet. The best ranking is not always found so. A ranking that beats the greedy
-    one is the ideal itself, and counts 1, where ndeval prints a value above 1.
-
-    Raises:
-        ConfigurationError: a label is a text: chunks that hold it are told only where they were retrieved, so there is
-            no ideal.
-    """
-    alpha = ALPHA.of(metric) or 0.0
-    best = _discounted(_ideal(match_table.facts, match_table.passages, alpha), metric.k, match_table.queries)
-    return np.minimum(per_query(_discounted(_gained(match_table, alpha), metric.k, match_table.queries), best), 1.0)
-
-
-_Gains = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
-"""Query, rank and gain, one row each."""
-
-
-def _discounted(gains: _Gains, k: int | None, queries: int) -> NDArray[np.float64]:
-    query, rank, gain = gains
-    within = rank <= depth(k)
-    return sum_by(query[within], gain[within] / np.log2(rank[within] + 1), queries)
-
-
-def _gained(match_table: MatchTable, alpha: float) -> _Gains:
-    """Return what each hit gains with each fact that it holds."""
-    matches = match_table.matches
-    held = np.stack((matches.fact, matches.rank))[:, ~matches.repeated]
-    fact, rank = np.unique(held, axis=1)  # two alternatives of one fact may be one chunk
-    seen = np.arange(len(fact)) - np.searchsorted(fact, fact)
-    return match_table.facts.query[fact], rank, (1.0 - alpha) ** seen
-
-
-@lru_cache(maxsize=4)  # it is the same at all depths and stages of an evaluation
-def _ideal(facts: FactTable, passages: PassageTable, alpha: float) -> _Gains:
-    """Return what the greedy ranking gains at each rank."""
-    if passages.ids is None:  # each passage is a chunk of its own
-        return facts.query, np.arange(len(facts.query)) - np.searchsorted(facts.query, facts.query) + 1, _ones(facts)
-    query: list[int] = []
-    rank: list[int] = []
-    gain: list[float] = []
-    for number, held in _facts_held(facts, passages.ids):
-        gains = list(_greedy(held, alpha))
-        query += [number] * len(gains)
-        rank += range(1, len(gains) + 1)
-        gain += gains
-    return np.array(query, dtype=np.int64), np.array(rank, dtype=np.int64), np.array(gain, dtype=np.float64)
-
-
-def _ones(facts: FactTable) -> NDArray[np.float64]:
-    return np.ones(len(facts.query))
-
-
-def _facts_held(facts: FactTable, ids: Sequence[str | None]) -> Iterator[tuple[int, Mapping[str, list[int]]]]:
-    """Yield each query with its chunks, and which facts each of them holds, in order."""
-    held: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    owner = np.repeat(np.arange(len(facts.query)), facts.passages)
-    for query, fact, name in zip(facts.query[owner].tolist(), owner.tolist(), ids, strict=True):
-        of_chunk = held[query][name or ""]
-        if fact not in of_chunk[-1:]:
-            of_chunk.append(fact)
-    yield from held.items()
-
-
-def _greedy(facts_of_hit: Mapping[str, Iterable[int]], alpha: float) -> Iterator[float]:
-    """Yield what each chunk gains where always the one comes next that gains most.
-
-    A chunk never gains more later than it would now, so only the one that looked best is looked at again.
-    """
-    worth: dict[int, float] = defaultdict(lambda: 1.0)
-    chunks = [facts_of_hit[name] for name in sorted(facts_of_hit, reverse=True)]
-    waiting = [(-float("inf"), place) for place in range(len(chunks))]
-    while waiting:
-        bound, place = heapq.heappop(waiting)
-        gain = sum(worth[fact] for fact in chunks[place])
-        if -bound > gain:
-            heapq.heappush(waiting, (-gain, place))
-            continue
-        yield gain
-        for fact in chunks[place]:
-            worth[fact] *= 1.0 - alpha
-
-
-# Metrics of a user model that may stop at any hit: ERR and RBP.
-
-
-HIGHEST_GRADE = Number("gmax", 1, 1000, is_whole=True)
-"""The top of the scale of grades; by default the highest grade of the dataset."""
 PERSISTENCE = Number("p", 0, 1, default=0.8, is_open=True)
 """How likely the reader is to look at the next hit."""
 UTILITY = Choice("gain", ("binary", "graded"))
 """What a relevant hit is worth: 1, or its grade / the highest grade of the query's labels."""
-
-
-def require_grades(metric: Metric, facts: FactTable, _: PassageTable) -> None:
-    """Check that no label has a higher grade than the scale has.
-
-    Raises:
-        ConfigurationError: one has.
-    """
-    stated, highest = HIGHEST_GRADE.of(metric), int(facts.ideal_grade.max(initial=0))
-    if stated is not None and highest > stated:
-        raise ConfigurationError(
-            f"{metric}: found a label of the grade {highest}; expected none above gmax, which is {stated:g}: choose "
-            f"gmax={highest} or more"
-        )
-
-
-@metric(
-    "err",
-    title="ERR",
-    formula="Σ 1/rank · P · Π over hits before of (1 − P), with P = (2^grade − 1) / 2^gmax",
-    source="Chapelle et al. 2009",
-    settings=(HIGHEST_GRADE,),
-    check=require_grades,
-    vectorized=True,
-)
-def ERR(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """ERR@k = Σ over ranks i ≤ k of 1/i · P_i · Π over j < i of (1 − P_j), with P = (2^g − 1) / 2^gmax. Range [0, 1).
-
-    The expected 1/rank at which a reader stops who goes down the ranking and stops at a hit with probability P, after
-    Chapelle et al. 2009. g is the highest grade that the hit matches, 0 where it matches nothing.
-
-    gmax is the highest grade of all labelled queries of the dataset, so a query's value does not depend on which other
-    queries it is shown with: slices by tag, held-out halves and token budgets are of the same scale. Another dataset
-    has another scale, and so has a part of one that is evaluated alone (`Dataset.only`, `Dataset.sample`): name it to
-    compare them, as `err(gmax=3)@10`. gdeval's is 4.
-    """
-    query, rank, grade = relevant_hits(match_table, metric.k)
-    highest = HIGHEST_GRADE.of(metric)
-    top = match_table.highest_grade if highest is None else highest
-    stops = np.exp2(grade - top) - np.exp2(-float(top))  # (2^g − 1) / 2^gmax, where 2^g may be no float
-    values, reaches = np.zeros(match_table.queries), np.ones(match_table.queries)
-    for rows in _one_after_the_other(query):
-        of = query[rows]
-        values[of] += reaches[of] * stops[rows] / rank[rows]
-        reaches[of] *= 1 - stops[rows]
-    return values
 
 
 @metric(
@@ -332,10 +157,3 @@ def RBP(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
         np.maximum.at(highest, match_table.facts.query, match_table.facts.ideal_grade)
         weight *= grade / highest[query]
     return (1 - persistence) * sum_by(query, weight, match_table.queries)
-
-
-def _one_after_the_other(query: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the rows that are first of their query, then those that are second, and so on; `query` is ascending."""
-    place = np.arange(len(query)) - np.searchsorted(query, query)
-    order = np.argsort(place, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(place))[:-1]) if len(place) else []

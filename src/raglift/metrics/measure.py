@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.matches import FactTable, FirstSatisfactions, HitPositions, Matches, MatchTable, PassageTable
+    from raglift.matching.matches import FirstSatisfactions, HitPositions, Matches, MatchTable
     from raglift.metrics.profiles.hits import Function
     from raglift.types.metric import Metric
 
@@ -181,10 +180,6 @@ def depth(k: int | None) -> int:
 # A measure: its name, definition, reference, and the function that computes it.
 
 
-Check = Callable[["Metric", "FactTable", "PassageTable"], None]
-"""Raises ConfigurationError where a metric cannot be computed from such labels."""
-
-
 @dataclass(frozen=True)
 class Measure:
     """A family of metrics that differ in depth and settings alone."""
@@ -229,8 +224,6 @@ class Measure:
     """The settings it takes."""
     aliases: tuple[str, ...] = ()
     """Other names by which it is read."""
-    check: Check | None = None
-    """Raises where it cannot be computed from the labels; asked before a system is."""
     origin: str = ""
     """Where a user's own comes from, as `my_rag.metrics:early`; empty for raglift's."""
     is_installed: bool = True

@@ -98,10 +98,8 @@ def test_what_the_hits_earned_adds_up_to_the_value_of_every_metric_in_every_prof
     facts: list[list[Passage]], hits: list[tuple[Span, str]], match: str, profile: str
 ) -> None:
     chunks = [chunk(*span, name) for span, name in hits]
-    only_ids = all(each.chunk_id for fact in facts for each in fact)
     built_in = [measure for measure in MEASURES.values() if not measure.origin]
-    of_texts = {one.name for one in built_in if one.is_earned and not one.needs_irrelevant} - {"alpha_ndcg"}
-    names = sorted(of_texts | ({"alpha_ndcg"} if only_ids else set()))
+    names = sorted(one.name for one in built_in if one.is_earned and not one.needs_irrelevant)
     rule = MatchRule.for_profile(profile, match)
     found = measured(facts, chunks, rule, metrics=names, ks=(1, 3), profile=profile).explain("q")
     earned = found.earnings()

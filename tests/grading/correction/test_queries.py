@@ -68,9 +68,6 @@ def test_a_query_of_which_a_pair_is_missing_is_no_complete_list(world):
 
 def test_metrics_that_have_no_value_a_query_are_refused(world):
     sample = world.sample(25, sampled="queries")
-    with pytest.raises(ConfigurationError, match="ERR@10: without its highest grade it depends on who graded"):
-        rl.correct(world.runs, world.graded, sample, metrics=["err@10"])
-    assert rl.correct(world.runs, world.graded, sample, metrics=["err(gmax=3)@10"]).figures
     with pytest.raises(ConfigurationError, match="found no depth in hits"):
         rl.correct(world.runs, world.graded, sample, metrics=["ndcg@tokens(100)"])
 
