@@ -244,19 +244,6 @@ def test_what_cannot_be_registered(arguments: dict[str, Any], message: str) -> N
         metric(**arguments)(lambda ranking: 0.0)
 
 
-@pytest.mark.parametrize(
-    ("function", "options", "message"),
-    [
-        (lambda: 0.0, {}, r"a function of \(\) \(too many .*\); expected one that is called with \(ranking\)"),
-        (lambda ranking, k: 0.0, {}, "missing a required argument: 'k'"),
-    ],
-)
-def test_a_function_that_cannot_be_called_is_refused_before_a_system_is_asked(function, options, message: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"metric mine: found .*{message}"):
-        metric("mine", **options)(function)
-    assert "mine" not in MEASURES
-
-
 def test_a_name_is_taken_once_but_the_same_definition_may_come_again(value) -> None:
     def define(result: float) -> Metric:
         @metric("mine")

@@ -44,8 +44,6 @@ def test_ndcg_of_a_list_lies_between_nothing_and_its_ideal(relevance: list[float
     ("call", "message"),
     [
         (lambda: dcg([1], 0), "k: found 0; expected an integer, 1 or more"),
-        (lambda: ndcg([1, -1]), "relevance: found -1 at rank 2; expected a number, 0 or more"),
-        (lambda: idcg("321"), "relevance: found one text; expected a list of grades"),
         (lambda: recall_at_k(["a"], ["a"], 2.0), "k: found 2.0; expected an integer, 1 or more"),
         (lambda: hit_rate_at_k("war", ["war"], 5), "docs: found one text; expected a list"),
         (lambda: precision_at_k([3], ["war"], 5), "docs: found a int; expected a text, or an object with one"),

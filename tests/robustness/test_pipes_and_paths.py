@@ -1,4 +1,4 @@
-"""Pipes, FIFOs, links in a circle, names too long and a removed folder in place of files: a clear line, or it works."""
+"""Pipes in place of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 import raglift as rl
 from raglift.errors import DatasetError
 from raglift.results.evaluation import Evaluation
-from raglift.utilities.replacing import RUN_FILES
 
 Run = Callable[..., tuple[int, str, str]]
 TREC = "q1 Q0 d1 1 1.0 x\nq2 Q0 d3 1 1.0 x\n"
@@ -74,22 +73,3 @@ def test_a_pipe_that_never_ends_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RAGLIFT_MAX_BYTES", "100000")
     with pytest.raises(DatasetError, match="more than 100,000 bytes"):
         rl.load_dataset("/dev/zero")
-
-
-# What raglift did not write.
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(("gate", "run", "--min", "ndcg@5=0", "--overwrite", "--junit"), id="gate --junit"),
-        pytest.param(("report", "run", "--overwrite", "-o"), id="report"),
-        pytest.param(("labels", "anchor", "q.jsonl", "--documents", "notes.txt", "--overwrite"), id="relabel"),
-    ],
-)
-def test_no_command_replaces_a_file_of_a_saved_run(place: Path, run: Run, arguments: tuple[str, ...]) -> None:
-    files = {name: (place / "run" / name).read_bytes() for name in RUN_FILES}
-    for name in ("run.json", "scores.parquet"):
-        code, _, err = run(*arguments, f"run/{name}")
-        assert (code, "Traceback" in err) == (2, False), name
-    assert {name: (place / "run" / name).read_bytes() for name in RUN_FILES} == files

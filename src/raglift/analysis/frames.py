@@ -13,11 +13,11 @@ from raglift.errors import ConfigurationError, RunError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.utilities.display import encodable
-from raglift.utilities.limits import is_link, is_there, user_path
-from raglift.utilities.replacing import is_of_saved_run, staging_folder
+from raglift.utilities.limits import is_there, user_path
+from raglift.utilities.replacing import staging_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -224,10 +224,9 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
     if suffix not in _SUFFIXES:
         raise ConfigurationError(f"{target}: found the ending {target.suffix!r}; expected {' or '.join(_SUFFIXES)}")
     targets = (target, target.with_name(f"{target.stem}{_QUERIES}{target.suffix}"))
-    taken = [str(file) for file in targets if is_there(file) or is_link(file)]
+    taken = [str(file) for file in targets if is_there(file) or file.is_symlink()]
     if taken and not overwrite:
         raise RunError(f"{taken[0]}: found a file; expected a free name, or overwrite=True (--overwrite) to replace it")
-    _refuse_saved_run(targets)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with staging_folder(target) as temporary:
@@ -241,14 +240,6 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
             f"{target}: cannot be written: {error.strerror or error}; expected a place to write to"
         ) from error
     return targets
-
-
-def _refuse_saved_run(targets: Iterable[Path]) -> None:
-    for target in targets:
-        if is_of_saved_run(target):
-            raise RunError(
-                f"{target}: found a file of a saved evaluation, which is not replaced; expected another name"
-            )
 
 
 def _signed(frame: pd.DataFrame, sources: LabelSources) -> pd.DataFrame:

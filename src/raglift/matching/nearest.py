@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import heapq
-import math
-import re
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from raglift.text.normalization import normalize, normalize_with_offsets
 from raglift.text.occurrences import Occurrences, Patterns
-from raglift.text.words import words_of
 from raglift.types.documents import Document
 from raglift.utilities.display import excerpt
 
@@ -36,7 +32,7 @@ class SimilarPassage(NamedTuple):
     text: str
     """The text found there."""
     likeness: float
-    """From 0 to 1: rapidfuzz's partial ratio of the normalized texts; 0 where only words are shared."""
+    """From 0 to 1: rapidfuzz's partial ratio of the normalized texts."""
 
 
 # The part of the documents most similar to a text that does not occur in them. Short parts of the text (seeds) are
@@ -150,16 +146,14 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     return (before or start), (after if after >= 0 else end)
 
 
-# Labels that are answers instead of passages: none of their texts occurs in the documents. An answer in other words
-# shares few rows of characters with its source. So where nothing is like it, the sentence with which it shares the
-# rarest words is taken. Only the first label is looked for, in a bounded part of the documents.
+# Labels that are answers instead of passages: none of their texts occurs in the documents. Only the first label is
+# looked for, in a bounded part of the documents.
 
 
 _MOST_SEARCHED = 5_000_000
 """Characters of the documents that are searched for the passage nearest to an answer."""
 _EDITED = 0.9
 """From this likeness on a label is an edited passage, not an answer."""
-_SENTENCE = re.compile(r"\S.{0,300}?(?:[.!?](?=\s)|(?=\n\s*\n)|\Z)|\S.{0,300}", re.DOTALL)
 _SHOWN = 100
 
 
@@ -171,8 +165,7 @@ def lost_labels_note(text: str, query_id: str, documents: Sequence[Document]) ->
         query_id: whose label it is.
         documents: the source texts; their first five million characters are searched.
     """
-    searched = list(_first(documents, _MOST_SEARCHED))
-    found = nearest_passages([text], searched)[0] or _sentence_sharing_words(text, searched)
+    found = nearest_passages([text], list(_first(documents, _MOST_SEARCHED)))[0]
     why = (
         "are the labels from another version of the documents?"
         if found is not None and found.likeness >= _EDITED
@@ -194,18 +187,3 @@ def _first(documents: Iterable[Document], most: int) -> Iterable[Document]:
             return
         yield Document(document.id, document.text[:most]) if len(document.text) > most else document
         most -= len(document.text)
-
-
-def _sentence_sharing_words(text: str, documents: Sequence[Document]) -> SimilarPassage | None:
-    """Return the sentence that shares the rarest words with a text, the shortest of equals; None if none shares any."""
-    passage_words = set(words_of(text))
-    sentences: list[tuple[SimilarPassage, set[str]]] = []
-    for document in documents:
-        for match in _SENTENCE.finditer(document.text):
-            shared = passage_words.intersection(words_of(match[0]))
-            if shared:
-                sentences.append((SimilarPassage(document.id, *match.span(), match[0], 0.0), shared))
-    having = Counter(word for _, shared in sentences for word in shared)
-    weights = {word: math.log(1 + len(sentences) / count) for word, count in having.items()}
-    best = max(sentences, key=lambda row: (sum(weights[word] for word in row[1]), -len(row[0].text)), default=None)
-    return None if best is None else best[0]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.types.labels import Passage
 
 
-# The overlap of two parts of one text, computed from the texts alone, in linear time. A chunk and a passage are both
+# The overlap of two parts of one text, computed from the texts alone. A chunk and a passage are both
 # contiguous parts of the source. So one contains the other, or the end of one is the start of the other.
 
 
@@ -31,45 +31,21 @@ SHORTEST_OVERLAP = 20
 """The fewest normalized characters that tell, by text alone, that a chunk and a passage overlap: fewer may be shared by
 chance. They are counted as letters of an alphabet (`raglift.text.words.length_in_letters`)."""
 
-_TRIES = 32
-
 
 def longest_overlap(left: str, right: str) -> int:
     """Return the most characters, `SHORTEST_OVERLAP` or more, that end `left` and begin `right`; 0 when there are none.
 
-    Time is linear in the lengths: a few locations where the beginning of `right` occurs are compared directly, which
-    settles nearly all text; where it occurs more often, as in rows of dashes, the prefix function decides.
+    Compared is only where the beginning of `right` occurs near the end of `left`: in most texts nowhere, or once.
     """
     anchor = beginning_of(right, SHORTEST_OVERLAP)
-    if not is_as_long_as(anchor, SHORTEST_OVERLAP) or len(left) < len(anchor):
+    if not is_as_long_as(anchor, SHORTEST_OVERLAP):
         return 0
     at = left.find(anchor, max(0, len(left) - len(right)))
-    for _ in range(_TRIES):
-        if at < 0:
-            return 0
+    while at >= 0:
         if right.startswith(left[at:]):
             return len(left) - at
         at = left.find(anchor, at + 1)
-    length = _by_prefix_function(left[-len(right) :], right)
-    return length if length >= len(anchor) else 0
-
-
-def _by_prefix_function(left: str, right: str) -> int:
-    """Return how much of the beginning of `right` ends `left` (Knuth, Morris and Pratt 1977)."""
-    border = [0] * len(right)
-    length = 0
-    for place in range(1, len(right)):
-        while length and right[place] != right[length]:
-            length = border[length - 1]
-        length += right[place] == right[length]
-        border[place] = length
-    length = 0
-    for letter in left:
-        # `left` may hold all of `right` before its end
-        while length and (length == len(right) or letter != right[length]):
-            length = border[length - 1]
-        length += letter == right[length]
-    return length
+    return 0
 
 
 # The overlap of one chunk with one passage: which part of the passage it covers, and whether it is a match.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 from dataclasses import dataclass, field
@@ -171,8 +170,7 @@ def metric(
         **kind: see `Kind`.
 
     Raises:
-        ConfigurationError: the name is taken or no name, the title cannot be in a table, or the function cannot be
-            called so.
+        ConfigurationError: the name is taken or no name, or the title cannot be in a table.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
@@ -185,14 +183,11 @@ def metric(
             raise ConfigurationError(
                 f"metric {name}: found the alias {alias!r}; expected lower case letters, digits and underscores"
             )
-    if kind.get("needs_k") and not kind.get("takes_k", True):
-        raise ConfigurationError(f"metric {name}: found needs_k=True beside takes_k=False; expected one of them")
 
     def register_it(function: Callable[..., Any]) -> Metric:
         if not callable(function):
             raise ConfigurationError(f"metric {name}: found a {type(function).__name__}; expected a function")
         parameters = _checked(name, settings)
-        _check_call(name, function, 2 if vectorized else 1, () if vectorized else [each.name for each in parameters])
         called = getattr(function, "__qualname__", type(function).__qualname__)
         summary = (function.__doc__ or "").strip().partition("\n")[0]
         is_ours = function.__module__.startswith("raglift.metrics.")
@@ -227,22 +222,6 @@ def _checked(name: str, settings: Sequence[Choice | Number]) -> tuple[Choice | N
                     f"metric {name}: found {word!r} in a setting; expected lower case letters, digits and underscores"
                 )
     return tuple(settings)
-
-
-def _check_call(name: str, function: Callable[..., Any], values: int, keywords: Sequence[str]) -> None:
-    """Raise where a function cannot be called as it will be: else that would come to light after the retrieval."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of what is written in C, nothing is known
-        return
-    try:
-        signature.bind(*[None] * values, **dict.fromkeys(keywords))
-    except TypeError as error:
-        expected = ", ".join((*(("judgements", "metric") if values > 1 else ("ranking",)), *keywords))
-        raise ConfigurationError(
-            f"metric {name}: found a function of {signature} ({error}); expected one that is called with ({expected}), "
-            "the settings being keywords"
-        ) from None
 
 
 def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, ...]) -> Function:

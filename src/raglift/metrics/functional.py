@@ -20,9 +20,10 @@ def dcg(relevance: Sequence[float], k: int | None = None) -> float:
         k: how many hits count; None for all.
 
     Raises:
-        ConfigurationError: `k` is not a positive integer, or a grade is negative or not a number.
+        ConfigurationError: `k` is not a positive integer.
     """
-    return math.fsum(grade / math.log2(rank + 1) for rank, grade in enumerate(_grades(relevance)[: _depth(k)], 1))
+    first = relevance if k is None else relevance[: _positive(k)]
+    return math.fsum(grade / math.log2(rank + 1) for rank, grade in enumerate(first, 1))
 
 
 def idcg(relevance: Sequence[float], k: int | None = None, *, ideal: Sequence[float] | None = None) -> float:
@@ -35,9 +36,9 @@ def idcg(relevance: Sequence[float], k: int | None = None, *, ideal: Sequence[fl
             retrieved costs nothing; with it, as in trec_eval, it costs.
 
     Raises:
-        ConfigurationError: `k` is not a positive integer, or a grade is negative or not a number.
+        ConfigurationError: `k` is not a positive integer.
     """
-    return dcg(sorted(_grades(relevance if ideal is None else ideal), reverse=True), k)
+    return dcg(sorted(relevance if ideal is None else ideal, reverse=True), k)
 
 
 def ndcg(relevance: Sequence[float], k: int | None = None, *, ideal: Sequence[float] | None = None) -> float:
@@ -49,7 +50,7 @@ def ndcg(relevance: Sequence[float], k: int | None = None, *, ideal: Sequence[fl
         ideal: all judged grades of the query; see `idcg`.
 
     Raises:
-        ConfigurationError: `k` is not a positive integer, or a grade is negative or not a number.
+        ConfigurationError: `k` is not a positive integer.
     """
     best = idcg(relevance, k, ideal=ideal)
     return dcg(relevance, k) / best if best > 0 else 0.0
@@ -120,27 +121,7 @@ def _text_of(doc: Any, where: str) -> str:
     raise ConfigurationError(f"{where}: found a {type(doc).__name__}; expected a text, or an object with one")
 
 
-def _depth(k: int | None) -> int | None:
-    return None if k is None else _positive(k)
-
-
 def _positive(k: object) -> int:
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ConfigurationError(f"k: found {k!r}; expected an integer, 1 or more")
     return k
-
-
-def _grades(relevance: Sequence[float]) -> list[float]:
-    if isinstance(relevance, str):
-        raise ConfigurationError("relevance: found one text; expected a list of grades")
-    return [_grade(grade, rank) for rank, grade in enumerate(relevance, start=1)]
-
-
-def _grade(value: Any, rank: int) -> float:
-    try:
-        grade = float(value)
-    except (TypeError, ValueError):
-        grade = math.nan
-    if math.isfinite(grade) and grade >= 0:
-        return grade
-    raise ConfigurationError(f"relevance: found {value!r} at rank {rank}; expected a number, 0 or more")

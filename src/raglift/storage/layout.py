@@ -11,7 +11,6 @@ from pydantic_core import from_json, to_json
 from raglift.errors import RagliftError, RunError, is_out_of_memory
 from raglift.utilities.display import excerpt, printable
 from raglift.utilities.plain_values import plain
-from raglift.utilities.replacing import RUN_FILES
 from raglift.utilities.validation import WrongKind
 
 if TYPE_CHECKING:
@@ -37,7 +36,10 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The version of the files; a folder with a higher one was written by a newer raglift."""
 
-RUN, QUERIES, CHUNKS, TRACES, SCORES = RUN_FILES
+RUN, QUERIES, CHUNKS = "run.json", "queries.jsonl", "chunks.jsonl"
+TRACES, SCORES = "traces.jsonl", "scores.parquet"
+RUN_FILES = (RUN, QUERIES, CHUNKS, TRACES, SCORES)
+"""The files of a saved evaluation."""
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
 
 

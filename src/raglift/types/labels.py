@@ -213,27 +213,6 @@ class Query:
     random; None where that is not known, as where people only name what is relevant."""
 
     def __post_init__(self) -> None:
-        if not self._is_sound():
-            self._check()
-
-    def _is_sound(self) -> bool:
-        """Return whether a look is enough to say that nothing is wrong."""
-        return (
-            type(self.id) is str
-            and self.id[:1].isalnum()
-            and type(self.text) is str
-            and has_words(self.text)
-            and all(type(values) is tuple for values in (self.facts, self.tags, self.judged_irrelevant))
-            and all(type(fact) is Fact for fact in self.facts)
-            and all(type(tag) is str and tag[:1].isalnum() for tag in self.tags)
-            and all(type(passage) is Passage and passage.grade == 0 for passage in self.judged_irrelevant)
-            and type(self.answerable) is bool
-            and self.annotator is None
-            and self.filter is None
-            and self.judged is None
-        )
-
-    def _check(self) -> None:
         """Raise for what is wrong; write lists as tuples, and the grade of what was judged irrelevant as 0."""
         faults: list[Fault] = []
         location = Location(f"Query {quoted(self.id)}" if isinstance(self.id, str) else "Query", faults)

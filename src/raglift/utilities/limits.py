@@ -87,23 +87,6 @@ def is_folder(path: Path) -> bool:
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
-def is_link(path: Path) -> bool:
-    """Whether there is a link, wherever it leads; False for a name that none can have."""
-    try:
-        return path.is_symlink()
-    except (OSError, ValueError):
-        return False
-
-
-def is_symlink_loop(path: Path) -> bool:
-    """Whether a path is a link that leads back to itself, so that nothing can be read or written there."""
-    try:
-        path.stat()
-    except (OSError, ValueError) as error:
-        return getattr(error, "errno", None) == errno.ELOOP
-    return False
-
-
 def is_valid_path(path: Path) -> bool:
     """Whether a file could have the path at all: a name may be too long, or hold a NUL."""
     try:

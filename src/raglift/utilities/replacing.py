@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import os
 import re
 import shutil
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.errors import DatasetError, Fault, RunError
-from raglift.utilities.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
+from raglift.utilities.limits import is_folder, is_stream, is_there, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 NOTHING_WRITTEN = "nothing was written"
 """What a DatasetError ends its first line with when it stops a writer."""
 
-RUN_FILES = ("run.json", "queries.jsonl", "chunks.jsonl", "traces.jsonl", "scores.parquet")
-"""The files of a saved evaluation, none of which anything else may replace."""
 _MARK = "raglift-is-writing-here"
 """A file that says whose a folder is, and is locked for as long as its process lives."""
 _RETIRED = "retired"
@@ -56,12 +53,6 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     _lock_folder = _lock
-
-
-def is_of_saved_run(path: Path) -> bool:
-    """Whether a path is a file of a saved evaluation: replacing it alone would damage what was measured."""
-    place = resolved(path)
-    return place.name in RUN_FILES and all(is_there(place.with_name(name)) for name in RUN_FILES)
 
 
 def unwritable(path: Path) -> Path | None:
@@ -97,17 +88,11 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
     Raises:
         DatasetError: it cannot be written, or is there and may not be replaced; what was there is unchanged.
     """
-    if is_symlink_loop(path):
-        fault = Fault(str(path), "a link that leads back to itself", "the name of a file")
-        raise DatasetError(str(path), [fault], NOTHING_WRITTEN)
-    if is_of_saved_run(path):
-        fault = Fault(str(path), "a file of a saved evaluation, which is not replaced", "another name")
-        raise DatasetError(str(path), [fault], NOTHING_WRITTEN)
-    if is_stream(path):
-        with _written_to_stream(path) as file:
-            yield file
-        return
     try:
+        if is_stream(path):
+            with path.open("a", encoding="utf-8", newline="\n") as file:
+                yield file
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with staging_folder(path) as temporary:
             written = temporary / "written"
@@ -121,19 +106,6 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
             fault = Fault(str(path), "a file that another program wrote meanwhile", "a free name: choose another")
             raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
         fault = Fault(str(path), f"a file that cannot be written ({error.strerror or error})", "a place to write to")
-        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
-
-
-@contextmanager
-def _written_to_stream(path: Path) -> Iterator[TextIO]:
-    """Open a text that is written to a pipe or a device when the block ends, and not if it fails."""
-    with io.StringIO(newline="\n") as text:
-        yield text
-        content = text.getvalue().encode()
-    try:
-        write_to_stream(path, content)
-    except OSError as error:
-        fault = Fault(str(path), f"what cannot be written to ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
 
 
@@ -301,21 +273,6 @@ def _remove(folder: Path) -> None:
         if {path.name for path in folder.iterdir()} <= {_MARK}:
             (folder / _MARK).unlink(missing_ok=True)
             folder.rmdir()
-
-
-def write_to_stream(path: Path, content: bytes) -> None:
-    """Write to a pipe, a FIFO or a device as it is; what a file behind it holds stays.
-
-    If its reader stops reading, as `head` does, it has read what it wanted.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    file = os.open(path, os.O_WRONLY | os.O_APPEND)
-    with suppress(BrokenPipeError), os.fdopen(file, "wb", buffering=0) as stream:
-        left = memoryview(content)
-        while left:
-            left = left[stream.write(left) or 0 :]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.types.dataset import Dataset, check_documents
 from raglift.types.documents import Document
 from raglift.types.labels import Fact
-from raglift.utilities.limits import is_folder, is_link, is_there, user_path
+from raglift.utilities.limits import is_folder, is_there, user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, staging_folder
 from raglift.utilities.strict_files import survives_json
 from raglift.utilities.validation import Location, nearest, quoted
@@ -94,7 +94,7 @@ def write_dataset(
 
 
 def _faults_of_target(path: Path) -> list[Fault]:
-    if is_link(path) or (is_there(path) and not (is_folder(path) and not any(path.iterdir()))):
+    if path.is_symlink() or (is_there(path) and not (is_folder(path) and not any(path.iterdir()))):
         return [Fault(str(path), "something there already", "a new or empty folder")]
     return []
 

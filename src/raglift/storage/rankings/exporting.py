@@ -13,7 +13,7 @@ from raglift.storage.rankings.export_labels import UNFOUND, labels_of
 from raglift.storage.rankings.forms import WRITTEN_FORMS
 from raglift.storage.rankings.write import IdRankings, needs_escaping, write_json, write_labels, write_rankings
 from raglift.utilities.display import lines_text
-from raglift.utilities.limits import is_file, is_folder, is_link, is_there, user_path
+from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_folder
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _file_names(evaluation: Evaluation, form: WrittenForm, stage: str | None, *,
 
 def _check_free(folder: Path, *, overwrite: bool) -> None:
     """Raise where a folder holds something; an export counts as something unless it may be replaced."""
-    linked = is_link(folder)
+    linked = folder.is_symlink()
     if not linked and (not is_there(folder) or (is_folder(folder) and not any(folder.iterdir()))):
         return
     is_export = not linked and _is_export(folder)
