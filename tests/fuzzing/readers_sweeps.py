@@ -103,7 +103,7 @@ def _shown(folder: Path) -> SweepResult:
     return found
 
 
-_TABLES = ("sweep/sweep.json", "sweep/failures.json", "sweep/billed.json")
+_TABLES = ("sweep/sweep.json", "sweep/failures.json")
 
 READERS: Sequence[Reader] = (
     Reader(

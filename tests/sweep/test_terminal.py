@@ -206,13 +206,6 @@ def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured
     assert "! 1 cell not measured yet: continue with --resume" in told
 
 
-def test_what_was_billed_is_said_with_its_price_where_it_is_known(measured: SweepResult) -> None:
-    billed = {"openai:text-embedding-3-small": 2_000_000, "openai:somewhere-else": 10}
-    text = str(replace(measured, billed=billed))
-    assert "billed for openai:text-embedding-3-small: 2,000,000 tokens" in text
-    assert text.endswith("\n- billed for openai:somewhere-else: 10 tokens")
-
-
 def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: SweepResult) -> None:
     name = "\x1b[31m[bold]mine[/bold]\u202e"
     text = str(

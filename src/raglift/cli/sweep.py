@@ -139,7 +139,6 @@ def _as_json(result: SweepResult) -> dict[str, Any]:
         **({} if result.race is None else {"race": result.race}),
         "recommendation": None if result.compared is None else recommendation_json(result.recommend()),
         **labels_json(result.label_sources),
-        "billed": result.billed,
         "best": None if best is None else best.cell.name,
         "effects": effects_json(result),
         "best_without_truncation": None if whole is None else whole.cell.name,

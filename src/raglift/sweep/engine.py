@@ -202,7 +202,6 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
         head["seed"],
         tuple(results),
         folder.path,
-        folder.billed(),
         fairness=fairness,
         margin=margin,
         race=race.outcome,

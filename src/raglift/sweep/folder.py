@@ -12,7 +12,7 @@ from pydantic import Strict, TypeAdapter
 
 from raglift.errors import ConfigurationError, RunError
 from raglift.results.evaluation import load_evaluation
-from raglift.storage.forms import Count, Flag, Object, SavedModel, Text
+from raglift.storage.forms import Flag, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
 from raglift.sweep.specification.cells import Cell
 from raglift.utilities.limits import is_file, is_folder, is_there
@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 # retrieved/KEY/: retrieval that only cells with a reranker use, a saved evaluation without one
 # failures.json: the error of each failed cell
 # answers/KEY/: what a system of the user's has answered so far, until it has answered every query
-# billed.json: the billed tokens of each provider's embedding model
 # sweep.lock: held by the process that is working on the sweep
 #
 # A folder gets its name only when it is complete, so existing folders are always complete.
 
 
 FORMAT = 1
-_SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
+_SWEEP, _FAILURES = "sweep.json", "failures.json"
 _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
 _GONE = ".gone-"
 """Before the names of answers that are being removed."""
@@ -60,7 +59,6 @@ class _Head(SavedModel):
 
 
 _HEAD = TypeAdapter(_Head)
-_BILLS = TypeAdapter(dict[Text, Count])
 
 
 @dataclass(frozen=True)
@@ -243,37 +241,21 @@ class SweepFolder:
 
     def failures(self) -> dict[str, str]:
         """Return why each cell failed that did, by its key."""
-        return {key: str(reason) for key, reason in self._table(_FAILURES).items()}
+        path = self.path / _FAILURES
+        found = read_json(path) if is_file(path) else {}
+        if not isinstance(found, dict):
+            raise RunError(f"{path}: damaged: found a {type(found).__name__}; expected an object: remove it")
+        return {key: str(reason) for key, reason in found.items()}
 
     def set_failures(self, failures: Mapping[str, str]) -> None:
         """Keep why cells failed."""
         if failures or is_there(self.path / _FAILURES):
             write_whole(self.path / _FAILURES, dict(failures))
 
-    def billed(self) -> dict[str, int]:
-        """Return how many tokens providers have billed for each embedding model, over all processes of the sweep."""
-        try:
-            return read_as(_BILLS, self._table(_BILLED))
-        except WrongKind as error:
-            raise RunError(f"{self.path / _BILLED}: damaged: {error}; remove it") from None
-
-    def add_bill(self, model: str, tokens: int) -> None:
-        """Keep what a provider has billed for a model since it was last asked."""
-        if tokens:
-            billed = self.billed()
-            write_whole(self.path / _BILLED, {**billed, model: billed.get(model, 0) + tokens})
-
-    def _table(self, name: str) -> dict[str, Any]:
-        path = self.path / name
-        found = read_json(path) if is_file(path) else {}
-        if not isinstance(found, dict):
-            raise RunError(f"{path}: damaged: found a {type(found).__name__}; expected an object: remove it")
-        return found
-
     def remove_leftovers(self) -> None:
         """Remove what a killed process had half written or removed, and put back what it was about to replace."""
         self._clear_answers()
-        for name in (_SWEEP, _FAILURES, _BILLED):
+        for name in (_SWEEP, _FAILURES):
             (self.path / f".{name}.part").unlink(missing_ok=True)
         remove_leftovers(self.place(cell.key, is_cell=is_cell) for cell in self.cells() for is_cell in (True, False))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,17 +20,15 @@ from raglift.sweep.measuring import (
     score_pairs,
     source_of,
 )
-from raglift.sweep.progress import TIMING, Steps, retrieval_label, steps_of
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 from raglift.utilities.display import describe_error
 from raglift.utilities.limits import is_folder
-from raglift.utilities.progress import listen, notice, show_status
+from raglift.utilities.progress import notice, step, steps, track
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.results.evaluation import Evaluation
-    from raglift.retrieval.embedding import Embedder
     from raglift.retrieval.rerankers import Pair
     from raglift.sweep.folder import SweepFolder
     from raglift.sweep.planning import Plan
@@ -58,7 +56,6 @@ class Phases:
     """Users' systems that have answered every query."""
     _saved: set[Cell] = field(default_factory=set)
     """What this run has saved."""
-    _steps: Steps = field(default_factory=lambda: Steps([], print))
 
     def run(self) -> None:
         """Do everything that is not done yet.
@@ -72,17 +69,17 @@ class Phases:
         again = self.folder.unanswered()
         missing = [source for source in self.plan.sources if source.key in again or not self._is_saved(source)]
         indexes = [source for source in missing if source.system is None]
-        with show_status(show=self.progress) as say:
-            self._steps = Steps(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
-            with listen(self._steps.advance):
-                self._embed(indexes)
-                self._retrieve(indexes)
-                self._ask_systems([source for source in missing if source.system is not None])
-                for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
-                    self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
-                self._forget_answers()
-                if self.parts.sweep.latency:
-                    self._time()
+        rerankers = list(dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER))
+        is_timed = bool(self.parts.sweep.latency)
+        with steps(len(self.plan.embeddings) + len(missing) + len(rerankers) + is_timed):
+            self._embed(indexes)
+            self._retrieve(indexes)
+            self._ask_systems([source for source in missing if source.system is not None])
+            for reranker in rerankers:
+                self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
+            self._forget_answers()
+            if is_timed:
+                self._time()
         self.folder.set_failures(self._failures)
 
     def _embed(self, sources: Sequence[Cell]) -> None:
@@ -95,13 +92,11 @@ class Phases:
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
                 texts = self._texts([part for part in needed if part.embedding == model])
-                with self._billing(model, embedder):
-                    with self._steps.step(f"embed with {model}"):
-                        embed(embedder, texts, "document", cache, progress=show, workers=workers)
+                with step(f"embed with {model}", show=show):
+                    embed(embedder, texts, "document", cache, progress=show, workers=workers)
                     # A query that the model refuses is asked again with its retrieval, and fails alone
-                    with self._steps.step(f"embed queries with {model}"), suppress(ModelOutputError):
+                    with suppress(ModelOutputError):
                         embed(embedder, self.parts.queries, "query", cache, progress=show, workers=workers)
-            self._steps.skip(f"embed with {model}", f"embed queries with {model}")
 
     def _texts(self, needed: Sequence[Cell]) -> list[str]:
         """Return the distinct texts of the chunks of some cells; a chunker that fails takes its cells with it."""
@@ -116,22 +111,24 @@ class Phases:
         for chunker in dict.fromkeys(source.chunker for source in sources):
             for source in (source for source in sources if source.chunker == chunker):
                 if source.key not in self._failures:
-                    with self._failing([source]), self._steps.step(retrieval_label(source)):
+                    with self._failing([source]), self._retrieving(source):
                         retriever = self.parts.retriever(source)
                         evaluation = evaluated(retriever, self.parts.sweep, self.parts.dataset, progress=self.progress)
                         self._save(source, evaluation, self.parts.read_in_part(source))
-                self._steps.skip(retrieval_label(source))
             self.parts.forget_retrievers()
 
     def _ask_systems(self, sources: Sequence[Cell]) -> None:
         """Ask users' systems; one that has answered every query need not have its answers kept."""
         for source in sources:
-            with self._failing([source]), self._steps.step(retrieval_label(source)):
+            with self._failing([source]), self._retrieving(source):
                 evaluation = ask_system(self.parts, source, self.folder.answers(source.key))
                 self._save(source, evaluation, 0)
                 if all(trace.error is None for trace in evaluation.run.traces):
                     self._answered.append(source)
                     self._forget_answers()
+
+    def _retrieving(self, source: Cell) -> AbstractContextManager[None]:
+        return step(f"retrieve {source.name.removesuffix(f' · {NO_RERANKER}')}", show=self.progress)
 
     def _forget_answers(self) -> None:
         """Let go of the answers of systems whose cells are all measured: while they stay, cells are measured again."""
@@ -143,20 +140,15 @@ class Phases:
         """Score every distinct pair once, then measure the cells with the scores that are in the cache."""
         pairs = self._pairs(list(dict.fromkeys(map(source_of, cells))))
         remaining = [cell for cell in cells if source_of(cell).key not in self._failures]
-        with self._failing(remaining):
-            with self._steps.step(f"score with {name}", len(pairs)):
-                score_pairs(self.parts.reranker(name), pairs, self.workers)
-            with self._steps.step(f"measure with {name}"):
+        with self._failing(remaining), step(f"rerank with {name}", show=self.progress):
+            score_pairs(self.parts.reranker(name), pairs, self.workers)
+            with track("measure", len(remaining), "cells", show=self.progress) as advance:
                 for cell in remaining:
                     with self._failing([cell]):
                         source = self._evaluation(source_of(cell))
-                        self._save(
-                            cell,
-                            reranked(self.parts, source, name),
-                            source.run.spec.get("sweep", {}).get("read_in_part", 0),
-                        )
-                    self._steps.advance("cells", 1)
-        self._steps.skip(f"score with {name}", f"measure with {name}")
+                        read_in_part = source.run.spec.get("sweep", {}).get("read_in_part", 0)
+                        self._save(cell, reranked(self.parts, source, name), read_in_part)
+                    advance(1)
 
     def _pairs(self, sources: Sequence[Cell]) -> set[Pair]:
         """Return the distinct pairs of all candidates; a source that cannot be read takes its cells with it."""
@@ -173,17 +165,15 @@ class Phases:
     def _time(self) -> None:
         """Time the cells' stages one query at a time: what was shared above was not done for one query."""
         finished = self.folder.finished()
-        with self._steps.step(TIMING):
-            for cell in self.plan.cells:
-                if cell.key in finished:
-                    try:
-                        self._time_cell(cell)
-                    except CacheError:
-                        raise
-                    except Exception as error:  # noqa: BLE001 — the cell is measured, whatever becomes of its timing
-                        show = self.progress is not False
-                        notice(f"{cell.name} could not be timed: {describe_error(error)}", show=show)
-                self._steps.advance("cells", 1)
+        with step("time the cells", show=self.progress):
+            for cell in (cell for cell in self.plan.cells if cell.key in finished):
+                try:
+                    self._time_cell(cell)
+                except CacheError:
+                    raise
+                except Exception as error:  # noqa: BLE001 — the cell is measured, whatever becomes of its timing
+                    show = self.progress is not False
+                    notice(f"{cell.name} could not be timed: {describe_error(error)}", show=show)
 
     def _time_cell(self, cell: Cell) -> None:
         try:
@@ -192,9 +182,7 @@ class Phases:
             return
         if evaluation.run.cost is not None and evaluation.run.cost.latencies:
             return
-        embedder = None if cell.embedding is None else self.parts.embedder(cell.embedding)
-        with self._billing(str(cell.embedding), embedder):
-            cost = latency_of(evaluation, self.parts.stages(cell), self.parts.sweep, self.progress)
+        cost = latency_of(evaluation, self.parts.stages(cell), self.parts.sweep, self.progress)
         self.folder.save(cell.key, replace(evaluation, run=replace(evaluation.run, cost=cost)), is_cell=True)
 
     def _save(self, cell: Cell, evaluation: Evaluation, read_in_part: int) -> None:
@@ -229,23 +217,6 @@ class Phases:
 
     def _is_saved(self, cell: Cell) -> bool:
         return is_folder(self.folder.place(cell.key, is_cell=cell in self.plan.cells))
-
-    @contextmanager
-    def _billing(self, model: str, embedder: Embedder | None) -> Iterator[None]:
-        """Keep what the work inside is billed for, batch by batch: a killed process has no last word."""
-        before = getattr(embedder, "tokens_billed", 0)
-
-        def add(_unit: str = "", _count: int = 0) -> None:
-            nonlocal before
-            now = getattr(embedder, "tokens_billed", 0)
-            self.folder.add_bill(model, now - before)
-            before = now
-
-        try:
-            with listen(add):
-                yield
-        finally:
-            add()
 
     @contextmanager
     def _failing(self, cells: Sequence[Cell]) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,8 +52,6 @@ class SweepResult(Presentable):
     """One a cell, in the order of the sweep."""
     folder: Path
     """Where it is kept."""
-    billed: Mapping[str, int] = field(default_factory=dict)
-    """How many tokens providers have billed for each embedding model."""
     fairness: Fairness | None = None
     """What was done because cells have different chunks; None where they do not."""
     margin: float = MARGIN

@@ -184,7 +184,7 @@ def _new_hits(result: SweepResult) -> dict[str, list[str]]:
 
 
 def _notes(result: SweepResult, table: Table, advised: Recommendation | None) -> Iterator[str]:
-    """Yield why cells are compared as they are, what marks mean, and what was billed."""
+    """Yield why cells are compared as they are, and what marks mean."""
     if advised is not None and any(_is_below(one) for one in advised.equals):
         yield (
             f"each interval is of one comparison alone, while p and the verdict account for all {advised.systems:,} "
@@ -204,8 +204,6 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
         yield f"{TRUNCATED} deeper than what the cell returned: it cannot be compared"
     if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
         yield f"{BEYOND} {BEYOND_CANDIDATES}"
-    for model, tokens in result.billed.items():
-        yield f"billed for {model}: {tokens:,} tokens"
 
 
 def _is_below(one: Contender) -> bool:

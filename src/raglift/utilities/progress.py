@@ -49,7 +49,6 @@ class _State:
 
     display: Progress | None = None
     status: str = ""
-    listeners: list[Callable[[str, int], None]] = field(default_factory=list)
     reports_slow_work: bool = False
     """Whether slow work writes lines, where there is no terminal and nobody asked."""
     step_bar: TaskID | None = None
@@ -156,7 +155,7 @@ def track(
     is_visible = is_shown(show)
     only_if_slow = not is_visible and _state.reports_slow_work and _may_report(show)
     if not (is_visible or only_if_slow) or total == 0 or _is_quiet.get():
-        yield partial(_notify, unit)
+        yield lambda _count: None
     elif _is_terminal() and live:
         with _bar(label, total, unit) as advance:
             yield advance
@@ -177,16 +176,6 @@ def notice(text: str, *, show: bool | None = None) -> None:
         _state.display.console.print(one_line(text), markup=False, highlight=False)
     else:
         _write_line(one_line(text))
-
-
-@contextmanager
-def listen(listener: Callable[[str, int], None]) -> Iterator[None]:
-    """Call a function with the unit and the count whenever any tracked work advances, shown or not."""
-    _state.listeners.append(listener)
-    try:
-        yield
-    finally:
-        _state.listeners.remove(listener)
 
 
 @contextmanager
@@ -212,12 +201,6 @@ def show_status(*, show: bool | None = None) -> Iterator[Callable[[str], None]]:
                 _state.status = ""
     else:
         yield _status_lines(_SECONDS_BETWEEN_LINES, time.perf_counter())
-
-
-def _notify(unit: str, count: int) -> None:
-    if not _is_quiet.get():
-        for listener in _state.listeners:
-            listener(unit, count)
 
 
 def _is_terminal() -> bool:
@@ -293,7 +276,6 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
             nonlocal done
             done += count
             progress.update(task, advance=count, rate=f"{_rate(done, started)} {unit}/s")
-            _notify(unit, count)
 
         try:
             yield advance
@@ -317,7 +299,6 @@ def _lines(label: str, total: int, unit: str, *, only_if_slow: bool) -> Callable
             last, has_written = now, True
             left = f", {_time_left((now - started) / done * (total - done))}" if 0 < done < total else ""
             _write_line(f"{label}: {done:,}/{total:,} {unit} ({done / total:.0%}), {_rate(done, started)}/s{left}")
-        _notify(unit, count)
 
     return advance
 

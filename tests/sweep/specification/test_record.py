@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.errors import SweepError
-from raglift.matching.rule import MatchRule
-from raglift.metrics.profiles.registry import PROFILES
 from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import Cell, SystemSpec
@@ -67,10 +65,7 @@ def test_what_is_excluded_is_left_out_and_what_is_included_is_added_once() -> No
 
 def test_without_parts_of_its_own_a_list_or_systems_have_no_grid_beside_them() -> None:
     assert names(include={"retriever": "bm25"}) == ["recursive:1000/100 · bm25 · none"]
-    assert names(systems="my_rag:build", rerankers=["none", "late-interaction"]) == [
-        "my_rag:build · none",
-        "my_rag:build · late-interaction",
-    ]
+    assert names(systems="my_rag:build", rerankers=["none"]) == ["my_rag:build · none"]
     assert names(systems="my_rag:build", retrievers="bm25") == [
         "recursive:1000/100 · bm25 · none",
         "my_rag:build · none",
@@ -128,13 +123,8 @@ def test_values_are_kept_in_their_shortest_form() -> None:
     assert made.metrics == ("rr", "ndcg@7")
     assert made.ks == (2, 3)
     assert made.primary == "ndcg@7"
-
-
-def test_single_values_may_stand_for_lists_of_one() -> None:
-    one = sweep(
-        chunkers="recursive:200/0", embeddings="minilm", retrievers="dense", rerankers="none", ks=10, metrics="ndcg"
-    )
-    assert one == sweep(chunkers=["recursive:200/0"], ks=[10], metrics=["ndcg"])
+    assert sweep(chunkers="recursive:200/0", ks=10) == sweep(chunkers=["recursive:200/0"], ks=[10])
+    assert sweep(encoding="windows-1252").hash == sweep(encoding="cp1252").hash
 
 
 PARTS = st.fixed_dictionaries(
@@ -220,23 +210,6 @@ def test_a_dataset_that_is_a_path_is_called_as_evaluate_calls_it(tmp_path: Path)
     assert sweep(dataset="corpora/lighthouse").title == "lighthouse"
 
 
-def test_the_rule_is_that_of_the_profile_with_the_threshold() -> None:
-    assert sweep().rule == MatchRule("coverage")
-    assert sweep(match="fuzzy", match_threshold=0.8).rule == MatchRule("fuzzy", threshold=0.8)
-    assert sweep(profile="tutorial").rule.minimum_length == 0
-    assert {name for name in PROFILES if sweep(profile=name).rule.minimum_length} == set(PROFILES) - {"tutorial"}
-
-
-def test_a_sweep_cannot_be_changed_and_keeps_nothing_of_what_was_given() -> None:
-    chunkers = ["recursive:9/1"]
-    made = sweep(chunkers=chunkers)
-    chunkers.append("token:9/1")
-    assert made.chunkers == ("recursive:9/1",)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        made.seed = 1  # type: ignore[misc]
-    assert isinstance(made.cells()[0], Cell)
-
-
 WORDS = st.sampled_from(
     [
         "dense",
@@ -266,7 +239,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from([field.name for field in dataclasses.fields(Sweep)]), VALUES)
 def test_whatever_a_field_holds_is_a_sweep_or_a_fault(name: str, value: Any) -> None:
     try:
@@ -310,11 +283,6 @@ def test_records_are_taken_where_they_belong_and_are_checked() -> None:
     assert "include[0]" in faults(include=[Cell(system="a:b")])
     assert faults(systems=[SystemSpec("m", "nothing")])["systems[0]"][0] == '"nothing"'
     assert faults(include=[Cell("recursiv:9/1", None, RetrieverSpec("bm25"))])["include[0]"][0] == "'recursiv:9/1'"
-
-
-def test_an_encoding_has_one_name_and_patterns_may_be_one() -> None:
-    assert sweep(encoding="windows-1252").hash == sweep(encoding="cp1252").hash
-    assert sweep(include_files="*.qmd") == sweep(include_files=["*.qmd"])
 
 
 def test_settings_of_bm25_make_another_cell_and_another_sweep() -> None:

@@ -19,9 +19,7 @@ from raglift.sweep.specification.values import (
     AS_OTHER,
     AsList,
     Distinct,
-    Flag,
     Form,
-    Given,
     Integer,
     Model,
     NoneIsNone,
@@ -40,7 +38,6 @@ from raglift.sweep.specification.values import (
     in_folder,
     mapping,
     metric,
-    no_mapping,
     reference,
     reranker,
     retriever,
@@ -50,7 +47,7 @@ from raglift.sweep.specification.values import (
 )
 from raglift.types.dataset import Dataset
 from raglift.utilities.settings import OneOf
-from raglift.utilities.validation import described, several_wrong, unknown_field, wrong
+from raglift.utilities.validation import described, wrong
 
 DEFAULT_CHUNKER = "recursive:1000/100"
 
@@ -65,7 +62,7 @@ class _Chunker(Model):
     overlap: Integer | None = None
     unit: Annotated[str, OneOf(lambda: UNITS)] | None = None
     encoding: Text | None = None
-    headings: Flag = False
+    headings: bool = False
 
     def read(self) -> str:
         if (self.size is None) != (self.overlap is None):
@@ -134,10 +131,10 @@ class _Cell(Model):
 class _Exclusion(Model):
     """An exclusion as a mapping."""
 
-    # what is not named is None; null is refused, and for a reranker it is `none`
-    chunker: Annotated[list[_ChunkerName] | None, Given, AsList, NotEmpty, Distinct] = None
-    embedding: Annotated[list[_EmbeddingName] | None, Given, AsList, NotEmpty, Distinct] = None
-    retriever: Annotated[list[_RetrieverName] | None, Given, AsList, NotEmpty, Distinct] = None
+    # what is not named is None; null, for a reranker, is `none`
+    chunker: Annotated[list[_ChunkerName] | None, AsList, NotEmpty, Distinct] = None
+    embedding: Annotated[list[_EmbeddingName] | None, AsList, NotEmpty, Distinct] = None
+    retriever: Annotated[list[_RetrieverName] | None, AsList, NotEmpty, Distinct] = None
     reranker: Annotated[list[_RerankerName] | None, AsList, NoneIsNone, NotEmpty, Distinct] = None
 
     def read(self) -> Exclusion:
@@ -146,13 +143,8 @@ class _Exclusion(Model):
         return Exclusion(self.chunker, self.embedding, self.retriever, self.reranker)  # type: ignore[arg-type]
 
 
-_NoMapping = Annotated[Any, PlainValidator(no_mapping), Tag(AS_OTHER)]
-_IncludedCell = Annotated[
-    Annotated[_Cell, AfterValidator(_Cell.read), Tag(AS_MAPPING)] | _NoMapping, Discriminator(form), Unpacked
-]
-_ExcludedCells = Annotated[
-    Annotated[_Exclusion, AfterValidator(_Exclusion.read), Tag(AS_MAPPING)] | _NoMapping, Discriminator(form), Unpacked
-]
+_IncludedCell = Annotated[_Cell, Unpacked, AfterValidator(_Cell.read)]
+_ExcludedCells = Annotated[_Exclusion, Unpacked, AfterValidator(_Exclusion.read)]
 
 
 def _system(value: Any) -> Any:
@@ -194,9 +186,6 @@ def _with_names(systems: Any) -> Any:
     """Return a mapping of names to systems as one in which every system has its name."""
     if not isinstance(systems, Mapping):
         return systems
-    for name, system in systems.items():
-        if isinstance(system, Mapping) and "name" in system:
-            raise several_wrong([((name, "name"), *unknown_field("name", ("system", "mapping", "rerankers")))])
     return {name: {**_as_mapping(system), "name": name} for name, system in systems.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,7 +17,7 @@ from raglift.metrics.computing import choose_metrics
 from raglift.metrics.parsing import parse
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.retrieval.retrievers import RetrieverSpec
-from raglift.sweep.specification.cells import NO_RERANKER, Exclusion, grid
+from raglift.sweep.specification.cells import NO_RERANKER, grid
 from raglift.sweep.specification.models import DEFAULT_CHUNKER
 from raglift.sweep.specification.ranges import expanded
 from raglift.sweep.specification.values import Model, as_list
@@ -89,33 +89,30 @@ def checked(
         if fault not in faults:
             faults.append(fault)
 
-    without_ranges = dict(given)
-    for part in _RANGED:
-        if any(isinstance(each, Mapping) for each in as_list(given.get(part)) or ()):
-            items = expanded(part, given[part], note)
-            without_ranges[part] = [value for value, _ in items]
-            origins[part] = [origin for _, origin in items]
+    without_ranges, found_origins = _without_ranges(given, note)
+    origins.update(found_origins)
     if not faults:
-        values, faulty = _fields(_form_of(model), without_ranges, defaults, folder, note)
-        note_disagreements(values, faulty, note)
+        try:
+            values = _validated(_form_of(model), {**defaults, **without_ranges}, folder)
+        except ValidationError as error:
+            for keys, found, expected in faults_of(error, _form_of(model), yaml=True, missing=_REQUIRED):
+                note(keys, found, expected)
+        else:
+            _note_disagreements(values, note)
     if faults:
         raise SweepError(source, faults)
     return values
 
 
-def _fields(
-    form: TypeAdapter[Model], given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path | None, note: Note
-) -> tuple[dict[str, Any], set[str]]:
-    """Return the values of the fields that are right, and the names of those that are not."""
-    try:
-        return _validated(form, {**defaults, **given}, folder), set()
-    except ValidationError as error:
-        faulty = set()
-        for keys, found, expected in faults_of(error, form, yaml=True, missing=_REQUIRED):
-            faulty.add(str(keys[0]))
-            note(keys, found, expected)
-    right = {name: value for name, value in given.items() if name not in faulty}
-    return _validated(form, {**defaults, "dataset": Dataset((), (), ""), **right}, folder), faulty
+def _without_ranges(given: Mapping[str, Any], note: Note) -> tuple[dict[str, Any], dict[str, list[int]]]:
+    """Return the fields with a value for each that a range stands for, and the positions of what these were."""
+    found, origins = dict(given), {}
+    for part in _RANGED:
+        if any(isinstance(each, Mapping) for each in as_list(given.get(part)) or ()):
+            items = expanded(part, given[part], note)
+            found[part] = [value for value, _ in items]
+            origins[part] = [origin for _, origin in items]
+    return found, origins
 
 
 def _validated(form: TypeAdapter[Model], given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
@@ -148,27 +145,24 @@ _GRID: dict[str, tuple[Any, ...]] = {
 _CELLS = {*_GRID, "rerankers", "exclude", "include", "systems"}
 
 
-def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+def _note_disagreements(values: dict[str, Any], note: Note) -> None:
     """Fill in the parts of the grid that were not named, and note what does not go together.
 
     Args:
         values: every field, each right by itself.
-        faulty: the fields that were not, for which `values` holds something else.
         note: where faults go.
     """
-    if not faulty & _CELLS:
-        if _fill_grid(values, note):
-            _note_exclusions(values, note)
-        _note_names(values, note)
-    if not faulty & {"ks", "metrics", "candidates"}:
-        _note_depths(values, note)
-    if not faulty & {"ks", "metrics"}:
-        _settle_primary(values, faulty, note)
-    if not faulty & {"match", "match_threshold", "profile"}:
-        _note_threshold(values, note)
-    if isinstance(values["dataset"], Dataset) and "dataset" not in faulty:
+    if _fill_grid(values, note):
+        _note_exclusions(values, note)
+    for name, times in Counter(system.name for system in values["systems"]).items():
+        if times > 1:
+            note(("systems",), f"the name {quoted(name)} {times} times", "a name of its own for each")
+    _note_depths(values, note)
+    _settle_primary(values, note)
+    _note_threshold(values, note)
+    if isinstance(values["dataset"], Dataset):
         for name in ("documents", "include_files", "encoding"):
-            if name not in faulty and values[name]:
+            if values[name]:
                 given = values[name] if isinstance(values[name], str) else ", ".join(values[name])
                 note((name,), quoted(given), "none: a Dataset brings its own documents")
 
@@ -188,39 +182,23 @@ def _fill_grid(values: dict[str, Any], note: Note) -> bool:
 
 
 def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
-    """Note exclusions that name what the grid does not have, or that leave out nothing, or everything."""
+    """Note exclusions that leave out nothing, or everything."""
     lists = (values["chunkers"], values["embeddings"], values["retrievers"], values["rerankers"])
-    cells = grid(*lists) if all(lists[::2]) else []
-    if values["exclude"] and not any(values[name] for name in _GRID):
-        note(("exclude",), "exclusions without a grid", "chunkers, embeddings or retrievers to make one, or none")
-        return
-    known = dict(zip((field.name for field in fields(Exclusion)), lists, strict=True))
-    for place, exclusion in enumerate(values["exclude"]):
-        keys = ("exclude", place)
-        if not _note_unknown(exclusion, known, keys, note) and not any(exclusion.matches(cell) for cell in cells):
-            note(keys, "an exclusion that leaves out no cell", "no embedding with bm25, which uses none")
-    left = [cell for cell in cells if not any(exclusion.matches(cell) for exclusion in values["exclude"])]
-    if values["exclude"] and cells and not left and not (values["include"] or values["systems"]):
+    cells, exclusions = grid(*lists), values["exclude"]
+    for place, exclusion in enumerate(exclusions):
+        unknown = [
+            (part, value, known)
+            for part, known in zip(("chunker", "embedding", "retriever", "reranker"), lists, strict=True)
+            for value in getattr(exclusion, part) or ()
+            if value not in known
+        ]
+        for part, value, known in unknown:
+            note(("exclude", place, part), quoted(value), nearest(str(value), list(map(str, known))))
+        if not unknown and not any(exclusion.matches(cell) for cell in cells):
+            note(("exclude", place), "an exclusion that leaves out no cell", "values that a cell of the grid has")
+    left = [cell for cell in cells if not any(exclusion.matches(cell) for exclusion in exclusions)]
+    if exclusions and cells and not left and not (values["include"] or values["systems"]):
         note(("exclude",), "exclusions that leave out every cell", "at least one cell that is left")
-
-
-def _note_unknown(exclusion: Exclusion, known: Mapping[str, Sequence[Any]], keys: Keys, note: Note) -> bool:
-    """Note each value that is not among the grid's; return whether there is one."""
-    found = False
-    for part, grid_values in known.items():
-        for place, value in enumerate(getattr(exclusion, part) or ()):
-            if value not in grid_values:
-                found = True
-                note((*keys, part, place), quoted(value), nearest(str(value), [str(each) for each in grid_values]))
-    return found
-
-
-def _note_names(values: Mapping[str, Any], note: Note) -> None:
-    """Note systems that share a name."""
-    count = Counter(system.name for system in values["systems"])
-    for place, system in enumerate(values["systems"]):
-        if count[system.name] > 1:
-            note(("systems", place), f"the name {quoted(system.name)} {count[system.name]} times", "a name of its own")
 
 
 def _note_depths(values: Mapping[str, Any], note: Note) -> None:
@@ -236,7 +214,7 @@ def _note_depths(values: Mapping[str, Any], note: Note) -> None:
             note(("metrics", place), quoted(asked), f"a depth of {expected}")
 
 
-def _settle_primary(values: dict[str, Any], faulty: set[str], note: Note) -> None:
+def _settle_primary(values: dict[str, Any], note: Note) -> None:
     """Fill in the primary metric that was not named; note one that is not taken, or measures not for these depths."""
     try:
         taken = choose_metrics(values["metrics"], values["ks"])
@@ -249,7 +227,7 @@ def _settle_primary(values: dict[str, Any], faulty: set[str], note: Note) -> Non
         note(("metrics",), f"no measure of quality among {', '.join(map(str, taken))}", "one of which more is better")
     elif values["primary"] is None:
         values["primary"] = str(primary_of(None, taken))
-    elif "primary" not in faulty and values["primary"] not in better:
+    elif values["primary"] not in better:
         note(
             ("primary",),
             quoted(values["primary"]),

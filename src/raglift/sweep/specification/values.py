@@ -64,7 +64,6 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 # a grammar, and after it what in particular is wrong
 _INNER = re.compile(r"; expected KIND.*?: ((?:chunker|chunk \w+|encoding): found .*)", re.DOTALL)
 _PATH_STARTS = ("/", "./", "../", "~")
-_NOT_TRUTH = "a text; YAML reads yes, no, on and off as true and false, unless they stand in quotation marks"
 
 
 def as_fault(error: ConfigurationError, value: object) -> PydanticCustomError:
@@ -95,29 +94,11 @@ def as_list(value: Any) -> Any:
 
 def text(value: Any) -> str:
     """Read a text that is not blank."""
-    if isinstance(value, bool):
-        raise wrong(shown(value), _NOT_TRUTH)
-    if isinstance(value, (int, float)):
-        raise wrong(shown(value), "a text; put a name that looks like a number in quotation marks")
     if not isinstance(value, str):
-        raise wrong(shown(value) if value is None else described(value), "a text")
+        raise wrong(described(value), "a text: in YAML a name such as 2024 or no stands in quotation marks")
     if not value.strip():
         raise wrong(shown(value), "a text that is not empty")
     return value.strip()
-
-
-def flag(value: Any) -> bool:
-    """Read true or false."""
-    if isinstance(value, bool):
-        return value
-    raise wrong(described(value), "true or false" + (" without quotation marks" if isinstance(value, str) else ""))
-
-
-def no_mapping(value: Any) -> None:
-    """Refuse what should be a mapping."""
-    is_pattern = isinstance(value, str) and ("*" in value or Path(value).suffix)
-    hint = f"; files of the documents are include_files: [{value!r}]" if is_pattern else ""
-    raise wrong(described(value), f"a mapping, as {{embedding: minilm, reranker: none}}{hint}")
 
 
 def text_encoding(value: Any) -> str:
@@ -256,10 +237,8 @@ def reference(value: str) -> str:
         by(parse_mcp_reference, value)
         return value.strip()
     if not _REFERENCE.fullmatch(value):
-        nearly = perhaps_address(value)
-        address = "the address of a service with http:// or https:// before it, as http://localhost:8000/search; or "
-        wanted = "module:name of a retriever or of a function that makes one, as my_rag:retriever"
-        raise wrong(quoted(shown_address(value) if nearly else value), (address if nearly else "") + wanted)
+        expected = "module:name of a retriever or of a function that makes one, as my_rag:retriever, or an address"
+        raise wrong(quoted(shown_address(value) if perhaps_address(value) else value), f"{expected} with http://")
     return value
 
 
@@ -331,12 +310,6 @@ def _not_empty(value: Any) -> Any:
     return value
 
 
-def _not_null(value: Any) -> Any:
-    if value is None:
-        raise wrong("null", "a value, or the part left out for any")
-    return value
-
-
 def _distinct(value: list[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(value))
 
@@ -344,12 +317,10 @@ def _distinct(value: list[Any]) -> tuple[Any, ...]:
 Text = Annotated[str, PlainValidator(text)]
 Integer = Annotated[int, Bounds()]
 Number = Annotated[float, Bounds()]
-Flag = Annotated[bool, PlainValidator(flag)]
 AsList = BeforeValidator(as_list)
 Unpacked = BeforeValidator(_unpacked)
 Distinct = AfterValidator(_distinct)
 NotEmpty = AfterValidator(_not_empty)
-Given = AfterValidator(_not_null)
 NoneIsNone = BeforeValidator(lambda value: NO_RERANKER if value is None else value)
 
 
