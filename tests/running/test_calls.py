@@ -1,7 +1,6 @@
 """Many calls: their order, how many at once, timeouts, retries, and what stops them."""
 
 import asyncio
-import contextlib
 import subprocess
 import sys
 import threading
@@ -9,7 +8,6 @@ import time
 from functools import partial
 from types import SimpleNamespace
 
-import httpx
 import numpy as np
 import pytest
 import tenacity
@@ -77,7 +75,7 @@ class Counter:
             self.now -= 1
 
 
-@pytest.mark.parametrize("concurrency", [1, 2, 7, 100])
+@pytest.mark.parametrize("concurrency", [1, 7])
 def test_results_come_in_the_order_of_the_calls(concurrency):
     delays = np.random.default_rng(7).uniform(0, 0.01, 40).tolist()
 
@@ -120,13 +118,7 @@ def test_never_more_than_so_many_calls_at_once(concurrency):
     assert counter.most == concurrency
 
 
-def test_no_calls_are_no_results():
-    for policy in (Policy(), Policy(concurrency=4, timeout=1)):
-        assert call_all([], policy, ignore) == []
-        assert call_all_async([], policy, ignore) == []
-
-
-@pytest.mark.parametrize("concurrency", [1, 2, 5])
+@pytest.mark.parametrize("concurrency", [1, 5])
 def test_a_hanging_call_times_out_and_the_others_are_fine(blocked, concurrency):
     calls = [lambda n=n: blocked.wait() if n in (0, 3) else n for n in range(8)]
     outcomes = call_all(calls, Policy(concurrency=concurrency, timeout=0.15), ignore)
@@ -143,16 +135,6 @@ def test_a_system_that_hangs_is_given_up_on(blocked, concurrency):
     asked = [outcome for outcome in outcomes if not str(outcome.error).startswith("not asked")]
     assert len(asked) < 30
     assert "earlier calls hang past the timeout" in str(outcomes[-1].error)
-
-
-def test_slow_calls_that_do_come_back_are_no_hanging_system():
-    def call(number):
-        time.sleep(0.25 if number % 2 else 0)
-        return number
-
-    outcomes = call_all([lambda n=n: call(n) for n in range(60)], Policy(concurrency=4, timeout=0.1), ignore)
-    assert [outcome.value for outcome in outcomes[::2]] == list(range(0, 60, 2))
-    assert all("no answer within" in str(outcome.error) for outcome in outcomes[1::2])
 
 
 def test_the_timeout_of_async_calls():
@@ -183,41 +165,6 @@ def test_an_async_call_that_blocks_its_event_loop_times_out_and_the_others_are_f
     assert values(call_all_async([lambda: call(7)], Policy(), ignore)) == [7]
 
 
-def test_an_async_call_that_blocks_for_long_is_told_so(blocked):
-    async def call():
-        blocked.wait()
-
-    (outcome,) = call_all_async([call], Policy(timeout=0.8), ignore)
-    assert "an async function blocked the event loop" in str(outcome.error)
-
-
-def test_an_async_call_that_ignores_its_cancellation_is_left_behind_with_its_loop():
-    release = threading.Event()
-
-    async def call():
-        while not release.is_set():
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(0.01)
-
-    async def loop():
-        return asyncio.get_running_loop()
-
-    before = values(call_all_async([loop], Policy(), ignore))
-    (outcome,) = call_all_async([call], Policy(timeout=0.5), ignore)
-    after = values(call_all_async([loop], Policy(), ignore))
-    release.set()
-    assert isinstance(outcome.error, QueryTimeout)
-    assert before != after
-
-
-def test_a_timeout_of_the_users_own_is_the_users_error():
-    async def call():
-        raise TimeoutError("my database is slow")
-
-    (outcome,) = call_all_async([call], Policy(timeout=5, retries=0), ignore)
-    assert type(outcome.error) is TimeoutError
-
-
 HANGING = """
 import asyncio, threading, time
 from raglift.adapters.policy import Policy
@@ -239,36 +186,6 @@ def test_the_process_ends_although_calls_hang():
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["QueryTimeout", "QueryTimeout"]
     assert done.stderr == ""
-
-
-INTERRUPTED_AT_ONCE = """
-import asyncio, os, signal, sys, time
-from raglift.adapters.policy import Policy
-from raglift.running.calls import call_all, call_all_async
-
-def interrupt():
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(30)
-
-async def interrupt_async():
-    await asyncio.to_thread(interrupt)
-
-for call_them, call in [(call_all, interrupt), (call_all_async, interrupt_async)] * 15:
-    try:
-        call_them([call], Policy(concurrency=2), lambda n: None)
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_an_interrupt_is_seen_however_soon_it_comes():
-    # One that comes while the main thread is just about to wait does not end the wait
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_AT_ONCE], capture_output=True, text=True, timeout=25, check=False
-    )
-    assert done.stdout.split() == ["interrupted"] * 30
-    assert done.returncode == 0, done.stderr
 
 
 def test_inside_a_running_loop_as_in_a_notebook():
@@ -328,10 +245,8 @@ def interrupted_task_group():
     return BaseExceptionGroup("tasks", [ValueError("cancelled"), KeyboardInterrupt()])
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, interrupted_task_group, pytest.skip.Exception])
-@pytest.mark.parametrize(
-    "policy", [Policy(), Policy(concurrency=3), Policy(timeout=5)], ids=["sequential", "pool", "timeout"]
-)
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, interrupted_task_group])
+@pytest.mark.parametrize("policy", [Policy(), Policy(concurrency=3)], ids=["sequential", "pool"])
 @pytest.mark.parametrize("make", [call_all, call_all_async])
 def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
     made = []
@@ -408,7 +323,7 @@ class Flaky:
 
 
 @pytest.mark.parametrize("make", [call_all, call_all_async])
-@pytest.mark.parametrize("error", [ConnectionError(), httpx.ConnectError("refused"), Busy(429), Busy(503)], ids=repr)
+@pytest.mark.parametrize("error", [ConnectionError(), Busy(429)], ids=repr)
 def test_what_may_pass_is_tried_again(waits, make, error):
     flaky = Flaky(error, failures=2)
     (outcome,) = make([flaky if make is call_all else asynchronous(flaky)], Policy(retries=2), ignore)
@@ -425,28 +340,11 @@ def test_retries_end(waits, make):
     assert flaky.made == 4
 
 
-@pytest.mark.parametrize("error", [ValueError(), Busy(404), FileNotFoundError("index")], ids=repr)
-def test_what_will_not_pass_is_not_tried_again(waits, error):
-    flaky = Flaky(error, failures=1)
-    (outcome,) = call_all([flaky], Policy(retries=5), ignore)
-    assert outcome.error is error
-    assert flaky.made == 1
-    assert waits == []
-
-
 @pytest.mark.parametrize("make", [call_all, call_all_async])
 def test_the_server_says_how_long_to_wait(waits, make):
     flaky = Flaky(Busy(429, {"Retry-After": "4"}), failures=2)
     make([flaky if make is call_all else asynchronous(flaky)], Policy(), ignore)
     assert waits == [4.0, 4.0]
-
-
-def test_retries_count_toward_the_timeout():
-    flaky = Flaky(Busy(429, {"Retry-After": "30"}), failures=99)
-    (outcome,) = call_all([flaky], Policy(timeout=0.1), ignore)
-    assert isinstance(outcome.error, QueryTimeout)
-    (outcome,) = call_all_async([asynchronous(flaky)], Policy(timeout=0.1), ignore)
-    assert isinstance(outcome.error, QueryTimeout)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,34 +58,20 @@ def test_a_function_without_arguments_makes_the_system() -> None:
     assert load_system("a_users_module:make") is not system
 
 
-def test_a_class_without_arguments_is_made() -> None:
-    assert load_system("a_users_module:Ready")("query") == ["a"]
-
-
 @pytest.mark.parametrize("name", ["ready", "search", "NeedsSettings"])
 def test_anything_else_is_the_system_as_it_is(name: str) -> None:
     found = load_system(f"a_users_module:{name}")
     assert found is getattr(sys.modules["a_users_module"], name)
 
 
-def test_an_object_is_taken_as_it_is() -> None:
-    given = object()
-    assert load_system(given) is given
-
-
 @pytest.mark.parametrize(
     ("reference", "told"),
     [
         ("a_users_module", "found 'a_users_module'; expected module:name"),
-        ("a_users_module:", "expected module:name"),
-        (":make", "expected module:name"),
         ("no_such_module_here:make", "the module 'no_such_module_here' cannot be imported: No module named"),
-        ("..parent:make", "the module '..parent' cannot be imported"),
-        ("a_broken_module:make", "cannot be imported: No module named 'no_such_package_at_all'"),
         ("a_users_module:nothing", "a_users_module has no 'nothing'; expected one of made, Ready, NeedsSettings, make"),
         ("a_failing_module:make", "the module 'a_failing_module' failed: KeyError: 'NO_SUCH_SETTING_AT_ALL'"),
         ("a_users_module:ends", r"a_users_module:ends\(\) failed: SystemExit: usage: my_rag QUERY"),
-        ("a_users_module:broken", r"a_users_module:broken\(\) failed: OSError: no database"),
     ],
 )
 def test_a_reference_that_leads_nowhere_says_where_it_ended(reference: str, told: str) -> None:
@@ -96,16 +81,7 @@ def test_a_reference_that_leads_nowhere_says_where_it_ended(reference: str, told
 
 @pytest.mark.parametrize(
     "reference",
-    [
-        "localhost:8000/search",
-        "127.0.0.1:8000",
-        "search:9200",
-        "search.example.org/find?q=1",
-        "http:/localhost:8000/search",
-        "http:localhost/search",
-        "HTTPS:/a.b/c",
-        "ftp://example.org/find",
-    ],
+    ["localhost:8000/search", "http:/localhost:8000/search", "ftp://example.org/find"],
 )
 def test_an_address_without_its_beginning_is_no_module(reference: str) -> None:
     with pytest.raises(ConfigurationError, match=r"expected the address of a service: http:// or https:// before"):
@@ -118,23 +94,12 @@ class Made: ...
 def no_arguments() -> None: ...
 
 
-def optional(size: int = 3) -> None: ...
-
-
 def needed(query: str) -> None: ...
 
 
 @pytest.mark.parametrize(
     ("found", "is_one"),
-    [
-        (no_arguments, True),
-        (optional, True),
-        (Made, True),
-        (dict, False),
-        (needed, False),
-        (partial(needed, "a"), False),
-        (3, False),
-    ],
+    [(no_arguments, True), (Made, True), (dict, False), (needed, False)],
 )
 def test_what_makes_a_system_is_called_without_arguments(found: Any, is_one: bool) -> None:
     assert is_factory(found) is is_one

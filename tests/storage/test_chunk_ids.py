@@ -40,7 +40,7 @@ def test_numbers_of_a_system_are_saved_as_texts_and_places(folder: Path) -> None
     assert only_chunk(folder) == Chunk(TEXT, "5", "7", 0, 35)
 
 
-@pytest.mark.parametrize("changed", [{"id": True}, {"doc_id": [1]}, {"start": "0"}, {"end": 10**30}, {"end": 1e30}])
+@pytest.mark.parametrize("changed", [{"id": True}, {"end": 10**30}])
 def test_what_was_never_written_is_damage(folder: Path, changed: dict[str, Any]) -> None:
     line = {"text": TEXT, "id": "5", "doc_id": None, "start": 0, "end": 35, "metadata": {}}
     (folder / "chunks.jsonl").write_text(json.dumps(line | changed) + "\n", encoding="utf-8")

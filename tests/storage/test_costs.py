@@ -34,8 +34,8 @@ def with_cost(evaluation, cost):
 
 @pytest.mark.parametrize(
     "damage",
-    [{"whole": 3}, {"throughput": {"retrieve": "fast"}}, {"latencies": [{"stage": "retrieve"}]}, {"index": {}}],
-    ids=["no record", "no number", "fields missing", "empty"],
+    [{"throughput": {"retrieve": "fast"}}, {"latencies": [{"stage": "retrieve"}]}],
+    ids=["no number", "fields missing"],
 )
 def test_a_damaged_cost_is_told(evaluation, tmp_path, damage):
     folder = save_evaluation(with_cost(evaluation, COST), tmp_path / "run")

@@ -133,10 +133,6 @@ def test_what_is_known_of_the_chunks_comes_back(with_chunks, tmp_path):
     [
         ({"touching": [9]}, "found the chunk 9; expected one of the 2"),
         ({"touches": [[1, 0, 0, 7]]}, "found the touch .1, 0, 0, 7.; expected numbers of what is saved"),
-        ({"touches": [[5, 0, 0, 0]]}, "found the touch"),
-        ({"touches": [[1, -1, 0, 0]]}, "found the touch"),
-        ({"touches": [[1, 0]]}, "touches.0.: found a list of 2; expected a list of four integers"),
-        ({"touches": 5}, "inventory.touches: found 5; expected a list"),
         ({"chunks": "many"}, 'inventory.chunks: found "many"; expected an integer, 0 or more'),
     ],
 )
@@ -161,12 +157,6 @@ def test_the_files_are_plain(evaluation, tmp_path):
     assert len(frame) == 4 * 2 * len(evaluation.scores.metrics)
 
 
-def test_each_distinct_chunk_is_written_once(evaluation, tmp_path):
-    folder = save_evaluation(evaluation, tmp_path / "run")
-    ids = [json.loads(line)["id"] for line in (folder / "chunks.jsonl").read_bytes().split(b"\n") if line]
-    assert len(ids) == len(set(ids)) == 4
-
-
 def evaluation_of(chunk, score=None, **spec):
     data = Dataset((Query("q", "?", (Fact((Passage("a fact to be found"),)),)),), (Document("d", "text"),))
     return evaluate(FakeRetriever({"?": [(chunk, score)]}), data, ks=(1,), **spec)
@@ -177,7 +167,7 @@ class Opaque:
         return "opaque"
 
 
-@pytest.mark.parametrize("score", [3, 1_700_000_000_000_000_000, Fraction(1, 3), np.float32(0.1)])
+@pytest.mark.parametrize("score", [1_700_000_000_000_000_000, Fraction(1, 3)])
 def test_a_score_of_any_kind_is_read_again(score, tmp_path):
     (hit,) = saved(evaluation_of(Chunk("text"), score), tmp_path / "run").run.traces[0].stages[0].ranking
     assert hit.score == float(score)
@@ -215,14 +205,6 @@ def test_metadata_of_any_kind_is_written(tmp_path):
     }
 
 
-def test_parents_are_made_and_an_empty_folder_is_filled(evaluation, tmp_path):
-    assert saved(evaluation, tmp_path / "a" / "b" / "run")
-    (tmp_path / "empty").mkdir()
-    assert saved(evaluation, tmp_path / "empty")
-    assert saved(evaluation, str(tmp_path / "as text"))
-    assert evaluation.save(tmp_path / "method") == tmp_path / "method"
-
-
 def test_nothing_is_overwritten_unasked(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -246,7 +228,7 @@ def test_overwrite_replaces_an_evaluation_and_nothing_else(evaluation, tmp_path)
     assert (thesis / "thesis.tex").read_text(encoding="utf-8") == "years of work"
 
 
-@pytest.mark.parametrize("failing", ["write_json", "score_keys"])
+@pytest.mark.parametrize("failing", ["write_json"])
 @pytest.mark.parametrize("error", [OSError("disk full"), ValueError("odd")], ids=repr)
 def test_a_failure_midway_leaves_what_was_there(evaluation, tmp_path, monkeypatch, failing, error):
     folder = save_evaluation(evaluation, tmp_path / "run")
@@ -342,29 +324,17 @@ def set_line(number, line):
     ("name", "change", "message"),
     [
         ("chunks.jsonl", set_line(1, b'{"id": "c7", "te'), r"chunks\.jsonl:2: damaged"),
-        (
-            "chunks.jsonl",
-            set_line(0, b"[1, 2]"),
-            r"chunks\.jsonl:1: damaged: found a list of 2; expected an object",
-        ),
         ("chunks.jsonl", drop_key(2, "text"), r"chunks\.jsonl:3: damaged: .*text"),
         (
             "chunks.jsonl",
             lambda lines: lines[:2],
             r"traces\.jsonl:1: damaged: .*found the chunk 2; expected one of",
         ),
-        ("queries.jsonl", drop_key(1, "id"), r"queries\.jsonl:2: damaged: .*id"),
-        (
-            "queries.jsonl",
-            set_line(0, b'{"id": "q1", "text": "t", "facts": [5]}'),
-            r"queries\.jsonl:1: damaged",
-        ),
         (
             "queries.jsonl",
             lambda lines: lines[:2],
             r"traces\.jsonl: damaged: found other queries than in queries",
         ),
-        ("traces.jsonl", drop_key(0, "stages"), r"traces\.jsonl:1: damaged: stages: found nothing; expected a list"),
         (
             "traces.jsonl",
             set_line(
@@ -374,8 +344,6 @@ def set_line(number, line):
             r"traces\.jsonl:1: damaged: .*found the chunk -1",
         ),
         ("run.json", lambda lines: lines[: len(lines) // 2], r"run\.json: cannot be read"),
-        ("run.json", lambda lines: [b"[]"], r"run\.json: found no format number"),
-        ("run.json", lambda lines: [b'{"format": 1}'], r"run\.json: damaged: stages: found nothing; expected a list"),
         ("scores.parquet", lambda lines: [b"not parquet"], r"scores\.parquet: cannot be read"),
     ],
 )
@@ -388,16 +356,8 @@ def test_damage_is_told_with_its_file_and_line(evaluation, tmp_path, name, chang
 
 @pytest.mark.parametrize(
     "change",
-    [
-        lambda frame: frame[:-1],
-        lambda frame: frame[::-1],
-        lambda frame: frame.drop(columns="value"),
-        lambda frame: frame.assign(metric="another"),
-        lambda frame: frame.assign(query_id=range(len(frame))),
-        lambda frame: frame.assign(value=-1e101),
-        lambda frame: frame.assign(value=float("inf")),
-    ],
-    ids=["short", "reordered", "without values", "of another metric", "with numbers for ids", "huge", "infinite"],
+    [lambda frame: frame[:-1], lambda frame: frame[::-1], lambda frame: frame.assign(value=-1e101)],
+    ids=["short", "reordered", "huge"],
 )
 def test_scores_of_something_else_are_damage(evaluation, tmp_path, change):
     folder = save_evaluation(evaluation, tmp_path / "run")
@@ -447,25 +407,9 @@ def changed(folder, name, change, number=0):
     [
         ("chunks.jsonl", lambda c: c.update(text=5), "text: found 5; expected a text"),
         (
-            "chunks.jsonl",
-            lambda c: c.update(start=10**30),
-            "start: found 10+; expected an integer of at most 18 digits",
-        ),
-        ("queries.jsonl", lambda q: q.update(tags="easy"), 'tags: found "easy"; expected a list'),
-        (
-            "queries.jsonl",
-            lambda q: q["facts"][0].update(passages=[]),
-            r"facts\[0\]\.passages: found a list of 0; expected a list of 1 or more",
-        ),
-        (
             "queries.jsonl",
             lambda q: q["facts"][0]["passages"][0].update(grade=2.5),
             r"facts\[0\]\.passages\[0\]\.grade: found 2\.5; expected an integer, 0 or more",
-        ),
-        (
-            "queries.jsonl",
-            lambda q: q.update({"a\x1b": 1}),
-            r'found an unknown field "a\\u001b"; expected one of "annotator", ',
         ),
         (
             "traces.jsonl",
@@ -477,21 +421,12 @@ def changed(folder, name, change, number=0):
             lambda t: t["stages"][0].update(stage="other"),
             'found the stages "other", .*expected them as in',
         ),
-        (
-            "traces.jsonl",
-            lambda t: t["stages"][0]["hits"][0].__setitem__(1, 10**400),
-            "found the score 10+…?; expected a",
-        ),
         ("run.json", lambda r: r.update(stages=[]), "stages: found a list of 0; expected a list of 1 or more"),
-        ("run.json", lambda r: r["stages"].append(r["stages"][0]), "stages: found .*; expected each name once"),
-        ("run.json", lambda r: r.update(profile="mine"), 'profile: found "mine"; expected one of default'),
         (
             "run.json",
             lambda r: r["spec"].update(candidates="5"),
             'spec.candidates: found "5"; expected an integer, 1 or more',
         ),
-        ("run.json", lambda r: r.update(cost={"latencies": 5}), "cost.latencies: found 5; expected a list"),
-        ("run.json", lambda r: r.update(format=True), "found no format number"),
     ],
 )
 def test_a_field_of_another_kind_is_told_and_not_built_into_a_record(evaluation, tmp_path, name, change, message):

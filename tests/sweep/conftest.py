@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 from raglift.types.labels import Fact, Passage, Query
@@ -42,6 +45,22 @@ def island() -> Dataset:
     )
     documents = (Document("lamp.md", LAMP), Document("fog.md", FOG), Document("boat.md", BOAT))
     return Dataset(queries, documents, "island")
+
+
+@pytest.fixture(scope="session")
+def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    """Three cells of BM25, and one of a system that knows one answer."""
+    sweep = Sweep(
+        dataset=island,
+        chunkers=["recursive:60/0", "recursive:90/0", "recursive:200/0"],
+        retrievers=["bm25"],
+        systems={"lamp": lambda query: ["The lamp is lit at dusk and put out at dawn."]},
+        ks=(1, 3),
+        metrics=["ndcg", "recall", "context_tokens"],
+        latency=2,
+        primary="ndcg@3",
+    )
+    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
 
 
 @pytest.fixture

@@ -11,25 +11,7 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.report.charts.parts import specification
 from raglift.sweep.charts import alike_of, short_names
-from raglift.sweep.engine import run_sweep
 from raglift.sweep.result import SweepResult
-from raglift.sweep.specification.record import Sweep
-from raglift.types.dataset import Dataset
-
-
-@pytest.fixture(scope="module")
-def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
-    sweep = Sweep(
-        dataset=island,
-        chunkers=["recursive:60/0", "recursive:90/0", "recursive:200/0"],
-        retrievers=["bm25"],
-        systems={'b"].x[0]': lambda query: ["The lamp is lit at dusk and put out at dawn."]},
-        ks=(1, 3),
-        metrics=["ndcg", "context_tokens"],
-        latency=2,
-        primary="ndcg@3",
-    )
-    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
 
 
 def rows(chart: Any, *columns: str) -> list[dict[str, Any]]:
@@ -74,12 +56,6 @@ def test_cut_and_failed_cells_are_marked(measured: SweepResult) -> None:
     assert told[failed.cell.name]["v"] is None
 
 
-def test_white_letters_stand_on_dark_cells_and_black_ones_on_light(measured: SweepResult) -> None:
-    found = [row for row in rows(measured.plot.heatmap(), "t") if row["v"] is not None]
-    highest, lowest = max(found, key=lambda row: row["v"]), min(found, key=lambda row: row["v"])
-    assert (highest["i"], lowest["i"]) == ("#000000", "#ffffff")
-
-
 def test_cells_are_called_by_what_tells_them_apart(measured: SweepResult) -> None:
     names = short_names(measured)
     assert set(names) == {entry.cell.name for entry in measured.finished}
@@ -108,8 +84,8 @@ def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
         measured.plot.heatmap(x="size")
     with pytest.raises(ConfigurationError, match="expected two different ones"):
         measured.plot.heatmap(x="chunker", y="chunker")
-    with pytest.raises(ConfigurationError, match="found recall@3, which was not scored"):
-        measured.plot.heatmap("recall@3")
+    with pytest.raises(ConfigurationError, match="found precision@3, which was not scored"):
+        measured.plot.heatmap("precision@3")
     with pytest.raises(ConfigurationError, match="found no cell that was measured"):
         replace(measured, results=()).plot.heatmap()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval.cross_encoder import CrossEncoderReranker
 from raglift.retrieval.embedding import SentenceTransformerEmbedder
@@ -18,7 +18,6 @@ from raglift.running.evaluation import evaluate
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.measuring import Parts
 from raglift.sweep.result import SweepResult
-from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
 from raglift.types.dataset import Dataset
 from raglift.utilities.cache import Cache
@@ -150,15 +149,6 @@ def test_a_sweep_that_is_stopped_resumes_without_repeating_a_batch(
 
 
 @pytest.mark.slow
-def test_a_finished_cell_is_not_measured_again(sweep: Sweep, tmp_path: Path) -> None:
-    run_sweep(sweep, tmp_path / "sweep", progress=False)
-    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "sweep" / "cells").rglob("*")}
-    again = run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
-    assert len(again.finished) == 12
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "sweep" / "cells").rglob("*")} == written
-
-
-@pytest.mark.slow
 def test_retrieval_is_kept_where_only_rerankers_need_it(sweep: Sweep, tmp_path: Path) -> None:
     only = replace(sweep, rerankers=[sweep.rerankers[1]])  # type: ignore[index]
     result = run_sweep(only, tmp_path / "sweep", progress=False)
@@ -213,35 +203,6 @@ def test_a_cell_that_failed_is_tried_again_when_the_sweep_resumes(island: Datase
 
 
 @pytest.mark.slow
-def test_a_model_that_fails_leaves_the_others(island: Dataset, tmp_path: Path) -> None:
-    empty = tmp_path / "no-model"
-    empty.mkdir()
-    sweep = Sweep(
-        dataset=island,
-        chunkers=["recursive:200/0"],
-        embeddings=["minilm", str(empty)],
-        retrievers=["dense", "bm25"],
-        ks=(1,),
-        primary="ndcg@1",
-    )
-    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
-    assert [entry.cell.embedding for entry in result.failed] == [str(empty)]
-    assert "cannot be loaded" in str(result.failed[0].error)
-    assert len(result.finished) == 2
-
-
-@pytest.mark.slow
-def test_a_disk_that_fails_stops_the_sweep(sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise RunError("no space left")
-
-    monkeypatch.setattr("raglift.sweep.folder.SweepFolder.save", full)
-    with pytest.raises(RunError, match="no space left"):
-        run_sweep(sweep, tmp_path / "sweep", progress=False)
-    assert issubclass(CacheError, Exception)
-
-
-@pytest.mark.slow
 def test_truncated_chunks_mark_their_cells_and_leave_them_out_of_best(tmp_path: Path) -> None:
     text = "The keeper of the lamp wrote in his book. " * 60 + "The tower is ninety feet high. " + "Fog came in. " * 40
     island = Dataset.from_dict(
@@ -264,30 +225,6 @@ def test_truncated_chunks_mark_their_cells_and_leave_them_out_of_best(tmp_path: 
     assert load_sweep_result(tmp_path / "sweep").results[0].read_in_part == 1
 
 
-def test_a_cell_whose_reranker_reads_candidates_in_part_is_marked(tiny_cross_encoder: Path, tmp_path: Path) -> None:
-    text = "The tower is ninety feet high. " + "Nothing else is known of it at all. " * 30
-    island = Dataset.from_dict(
-        {"how high is the tower": ["The tower is ninety feet high."]}, documents={"tower.md": text}
-    )
-    sweep = Sweep(
-        dataset=island,
-        chunkers=["recursive:4000/0", "recursive:100/0"],
-        retrievers=["bm25"],
-        rerankers=[str(tiny_cross_encoder)],
-        ks=(1, 3),
-        primary="ndcg@3",
-    )
-    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
-    large, small = result.results
-    assert [(one.read_in_part, one.candidates_read_in_part) for one in (large, small)] == [(0, 1), (0, 0)]
-    assert (large.is_truncated, small.is_truncated) == (True, False)
-    assert result.best(without_truncation=True) is small
-    assert "\n4000/0 ✂" in str(result)
-    frame = result.to_frame()
-    assert frame.groupby("cell")["candidates_read_in_part"].max().to_dict() == {large.cell.name: 1, small.cell.name: 0}
-    assert load_sweep_result(tmp_path / "sweep").results[0].candidates_read_in_part == 1
-
-
 @pytest.mark.slow
 def test_stages_are_timed_one_query_at_a_time_when_asked(sweep: Sweep, tmp_path: Path) -> None:
     timed = replace(sweep, latency=2, chunkers=CHUNKERS[:1])
@@ -306,10 +243,6 @@ def test_the_frame_has_a_row_for_each_metric_and_for_each_failure(island: Datase
     assert set(frame.cell) == {"lamp · none", "database · none"}
     assert len(frame[frame.cell == "lamp · none"]) == 7 * 2 + 2
     assert frame[frame.cell == "database · none"].error.item().startswith("ConfigurationError")
-
-
-def test_cells_come_back_from_their_texts(sweep: Sweep) -> None:
-    assert [Cell.of(cell.to_dict()) for cell in sweep.cells()] == list(sweep.cells())
 
 
 @pytest.mark.slow

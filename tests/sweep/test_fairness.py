@@ -6,7 +6,6 @@ from raglift.metrics.computing import mean_title
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
 from raglift.results.comparison import compare
-from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.view import sweep_view
@@ -56,13 +55,6 @@ def test_the_first_lines_say_who_finds_most_at_the_budget_where_it_is_another(tm
     assert f"{most.system} finds most there, {most.mean:.0%}." in " ".join(str(found).split())
 
 
-def test_nobody_else_is_named_where_the_choice_finds_most(result):
-    advised = result.recommend()
-    assert (advised.most_at_budget is None) == (
-        advised.at_budget.mean == max(row.mean for row in result.compared.of(PromptRecall @ Tokens(2000)))
-    )
-
-
 def test_the_comparison_of_the_cells_decides_by_the_same_metric(result):
     compared = result.compare()
     assert compared.primary == result.primary
@@ -72,11 +64,6 @@ def test_the_comparison_of_the_cells_decides_by_the_same_metric(result):
     folders = [str(path) for path in sorted((result.folder / "cells").iterdir())]
     assert compare(folders).primary == result.primary  # without the budget being kept in the cells
     assert compare(folders, primary=str(result.primary)).primary == result.primary
-
-
-def test_it_is_the_same_when_it_is_loaded(result):
-    loaded = load_sweep_result(result.folder)
-    assert str(loaded) == str(result)
 
 
 def test_a_metric_that_the_user_named_ranks_the_cells(tmp_path):

@@ -207,24 +207,3 @@ def test_what_was_about_to_be_replaced_is_put_back(tmp_path: Path) -> None:
     go_on(tmp_path / "sweep")
     assert (place / "run.json").is_file()
     assert list(place.parent.iterdir()) == [place]
-
-
-def test_what_others_keep_in_the_folder_stays(tmp_path: Path) -> None:
-    begun(tmp_path / "sweep")
-    for name in (".git/config", ".gitignore", "cells/.DS_Store", "cells/.cache/x"):
-        (tmp_path / "sweep" / name).parent.mkdir(exist_ok=True)
-        (tmp_path / "sweep" / name).write_text("mine", encoding="utf-8")
-    go_on(tmp_path / "sweep")
-    for name in (".git/config", ".gitignore", "cells/.DS_Store", "cells/.cache/x"):
-        assert (tmp_path / "sweep" / name).read_text("utf-8") == "mine"
-
-
-def test_answers_that_a_killed_process_was_about_to_remove_are_gone(tmp_path: Path) -> None:
-    begun(tmp_path / "sweep")
-    folder = SweepFolder(tmp_path / "sweep")
-    left = tmp_path / "sweep" / "answers" / ".gone-one"
-    left.mkdir(parents=True)
-    (left / "answers.sqlite").touch()
-    assert folder.unanswered() == set()
-    go_on(tmp_path / "sweep")
-    assert not (tmp_path / "sweep" / "answers").exists()

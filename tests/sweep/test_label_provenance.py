@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,18 +54,6 @@ def test_the_terminal_and_exports_say_it(folder: Path, tmp_path: Path) -> None:
     assert SAID in str(result).splitlines()
     for file in export(result, tmp_path / "cells.csv"):
         assert set(pd.read_csv(file)["labels"]) == {SAID}
-
-
-@pytest.mark.slow
-def test_each_table_of_markdown_a_notebook_and_a_page_says_it(folder: Path, tmp_path: Path) -> None:
-    result = load_sweep_result(folder)
-    blocks = result.to_markdown().split("\n\n")
-    assert all("labels: 5 passages" in blocks[place + 1] for place, block in enumerate(blocks) if block.startswith("|"))
-    html = result._repr_html_()
-    assert html.count(f"{SAID}</p>") == html.count("<table")
-    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    captions = re.findall(r"<(?:fig)?caption[^>]*>(.*?)</(?:fig)?caption>", page, flags=re.DOTALL)
-    assert [caption for caption in captions if SAID[1:] not in caption] == ["The measures, for one query"]
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,11 +10,9 @@ from raglift.retrieval.cross_encoder import CrossEncoderReranker
 from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.sweep.engine import plan_sweep, run_sweep
 from raglift.sweep.measuring import Parts
-from raglift.sweep.planning import EmbeddingPlan, make_plan
 from raglift.sweep.specification.record import Sweep
 from raglift.testing.openai_server import OpenAIServer
 from raglift.types.dataset import Dataset
-from raglift.utilities.cache import Cache
 
 
 @pytest.fixture
@@ -97,14 +93,6 @@ def test_what_is_finished_is_not_planned_again(sweep: Sweep, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("own_cache", "no_model")
-def test_a_chunk_that_two_chunkers_make_is_embedded_once(island: Dataset) -> None:
-    sweep = Sweep(dataset=island, chunkers=["recursive:5000/0", "recursive:6000/0"], ks=1, primary="ndcg@1")
-    plan = plan_sweep(sweep)
-    assert [entry.chunks for entry in plan.chunkings] == [3, 3]
-    assert plan.embeddings[0].texts == 3
-
-
-@pytest.mark.usefixtures("own_cache", "no_model")
 def test_what_cannot_be_used_is_shown_and_the_rest_is_counted(
     island: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,37 +146,3 @@ def test_a_provider_is_asked_for_nothing_and_its_tokens_are_estimated(
     words = sum(len(text.split()) for text in [*(document.text for document in island.documents)])
     assert words < entry.tokens < 3 * words
     assert f"about {entry.tokens:,} tokens" in str(plan)
-
-
-@pytest.mark.usefixtures("own_cache")
-def test_a_provider_without_a_key_is_an_error_of_that_model_alone(
-    island: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.chdir(tmp_path)
-    sweep = Sweep(
-        dataset=island, chunkers="recursive:200/0", embeddings=["minilm", "openai:small"], ks=1, primary="ndcg@1"
-    )
-    minilm, openai = plan_sweep(sweep).embeddings
-    assert minilm.error is None
-    assert openai.error is None or "OPENAI_API_KEY" in openai.error
-
-
-def test_a_plan_without_a_cache_has_everything_to_do(sweep: Sweep, island: Dataset) -> None:
-    plan = make_plan(Parts(sweep, island, cache=Cache(None)))
-    assert isinstance(plan.embeddings[0], EmbeddingPlan)
-    assert plan.embeddings[0].missing == plan.embeddings[0].texts
-
-
-@pytest.mark.slow
-def test_planning_loads_no_framework() -> None:
-    script = """
-import sys
-from raglift.sweep.specification.record import Sweep
-from raglift.sweep.engine import plan_sweep
-sweep = Sweep(dataset="lighthouse", chunkers=["recursive:1000/100"], retrievers=["dense", "bm25", "hybrid"],
-              rerankers=["none", "late-interaction"])
-print(plan_sweep(sweep).embeddings[0].texts > 0, sorted({"torch", "sentence_transformers"} & set(sys.modules)))
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "True []\n", done.stderr[-2000:]

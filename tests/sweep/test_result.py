@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from raglift.analysis.held_out_check import held_out_check
 from raglift.errors import ConfigurationError
-from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.result import SweepResult
-from raglift.sweep.specification.record import Sweep
-from raglift.types.dataset import Dataset
-
-
-@pytest.fixture(scope="module")
-def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
-    sweep = Sweep(
-        dataset=island,
-        chunkers=["recursive:60/0", "recursive:200/0"],
-        retrievers=["bm25"],
-        systems={"lamp": lambda query: ["The lamp is lit at dusk and put out at dawn."]},
-        ks=(1, 3),
-        metrics=["ndcg", "recall", "context_tokens"],
-        latency=2,
-        primary="ndcg@3",
-    )
-    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
 
 
 def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult) -> None:
@@ -48,21 +29,11 @@ def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
         measured.compare(baseline="nobody")
 
 
-def test_what_is_kept_compares_as_what_was_measured(measured: SweepResult) -> None:
-    assert str(load_sweep_result(measured.folder).compare()) == str(measured.compare())
-
-
-def test_why_a_cell_failed_may_hold_what_no_table_can(measured: SweepResult) -> None:
-    first, *others = measured.results
-    failed = replace(measured, results=(replace(first, evaluation=None, error="a name: \udcff"), *others))
-    assert failed.to_frame()["error"].iloc[0] == "a name: �"
-
-
 def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -> None:
     found = measured.recommend()
     assert found.best == measured.best().cell.name  # type: ignore[union-attr]
     assert found.left_out == ("lamp · none",)
-    assert {one.system for one in (*found.equals, *found.beaten)} == {e.cell.name for e in measured.finished[:2]}
+    assert {one.system for one in (*found.equals, *found.beaten)} == {e.cell.name for e in measured.finished[:3]}
     with pytest.raises(ConfigurationError, match="compare: found 1 evaluation; expected two or more"):
         replace(measured, results=measured.results[:1]).recommend()
 
@@ -103,18 +74,3 @@ def test_the_pareto_front_is_of_quality_latency_and_context(measured: SweepResul
     assert measured.finished[0].cell.name in measured.pareto(costs=["dollars a month"], known=known).front
     with pytest.raises(ConfigurationError, match="costs: found 'beauty'"):
         measured.pareto(costs=["beauty"])
-
-
-def test_the_frame_tells_budgets_from_depths(island: Dataset, tmp_path: Path) -> None:
-    sweep = Sweep(
-        dataset=island,
-        chunkers=["recursive:60/0"],
-        retrievers=["bm25"],
-        ks=[1, "tokens(20)", "tokens(40)"],
-        metrics=["recall"],
-        primary="recall@1",
-        budget=60,
-    )
-    frame = run_sweep(sweep, tmp_path / "sweep", progress=False).to_frame()
-    assert frame.k.fillna(0).tolist() == [1, 0, 0, 0, 0]
-    assert frame.tokens.fillna(0).tolist() == [0, 20, 40, 60, 60]

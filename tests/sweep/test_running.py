@@ -36,10 +36,6 @@ def test_the_plan_is_announced_before_anything_is_measured(sweep: Sweep, tmp_pat
     assert (len(plan.cells), measured) == (1, False)
 
 
-def test_a_sweep_that_was_never_begun_can_be_gone_on_with(sweep: Sweep, tmp_path: Path) -> None:
-    assert len(run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False).finished) == 1
-
-
 def test_what_is_kept_is_what_came_back_without_the_documents(sweep: Sweep, tmp_path: Path) -> None:
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     kept = load_sweep_result(tmp_path / "sweep")
@@ -133,15 +129,6 @@ def test_two_at_once_on_one_folder_are_one_too_many(sweep: Sweep, tmp_path: Path
         assert len(plan_sweep(sweep, tmp_path / "sweep").cells) == 1
 
     assert len(run_sweep(sweep, tmp_path / "sweep", progress=False, announce=second).finished) == 1
-
-
-def test_a_sweep_that_stopped_with_an_error_holds_nothing(sweep: Sweep, tmp_path: Path) -> None:
-    def stops(_plan: Plan) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_sweep(sweep, tmp_path / "sweep", progress=False, announce=stops)
-    assert len(run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False).finished) == 1
 
 
 def test_workers_that_cannot_be_had_leave_no_folder(

@@ -21,23 +21,9 @@ from raglift.sweep.view import sweep_view
 from raglift.types.dataset import Dataset
 
 
-@pytest.fixture(scope="module")
-def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
-    sweep = Sweep(
-        dataset=island,
-        chunkers=["recursive:60/0", "recursive:200/0"],
-        retrievers=["bm25"],
-        systems={"lamp": lambda query: ["The lamp is lit at dusk and put out at dawn."]},
-        ks=(1, 3),
-        metrics=["ndcg", "recall"],
-        primary="ndcg@3",
-    )
-    return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
-
-
 def test_what_to_use_comes_first_then_every_cell_and_why(measured: SweepResult) -> None:
     told = measured.to_markdown()
-    assert told.splitlines()[0] == "### island: 3 of 3 cells measured"
+    assert told.splitlines()[0] == "### island: 4 of 4 cells measured"
     sentence = recommendation_sentence(measured.recommend())
     view = sweep_view(measured)
     assert view.lead.startswith(sentence)
@@ -48,7 +34,7 @@ def test_what_to_use_comes_first_then_every_cell_and_why(measured: SweepResult) 
     ]
     assert "> [!WARNING]" in told
     rows = re.findall(r"^\| .* \| (\d\.\d{3})[†§]? \[", told.split("**Why**")[0], re.MULTILINE)
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert rows == sorted(rows, reverse=True)
 
 
@@ -69,10 +55,10 @@ def test_of_many_cells_the_first_table_has_the_best_and_the_details_all(measured
     many = replace(measured, results=measured.results * 10)
     view = sweep_view(many)
     assert len(view.headline.rows) == 24
-    assert "the 24 best of 30 cells; the details have all" in view.notes
+    assert "the 24 best of 40 cells; the details have all" in view.notes
     (every,) = [section for section in view.sections if section.heading == "All configurations"]
     assert every.detail == Detail.DETAILS
-    assert len(every.tables[0].rows) == 30
+    assert len(every.tables[0].rows) == 40
 
 
 def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
@@ -80,7 +66,7 @@ def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
     failed = replace(first, evaluation=None, error="<b>no | model</b>\n# x @somebody")
     told = replace(measured, title="<i>a</i> | b", results=(failed, *others)).to_markdown()
     assert "1 cell failed: &lt;b&gt;no &#124; model&lt;/b&gt; # x @<!-- -->somebody" in told
-    assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 2 of 3 cells measured")
+    assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 3 of 4 cells measured")
 
 
 @pytest.mark.slow

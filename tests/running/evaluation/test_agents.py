@@ -20,7 +20,6 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import create_retriever_tool
 from langchain_openai import ChatOpenAI
 
-from raglift.running import rerank
 from raglift.testing import Answer, OpenAIServer
 
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
@@ -155,11 +154,6 @@ def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency(dataset):
         assert agent.asked == []
 
 
-def test_the_hits_of_an_agent_are_not_reranked_afterwards(dataset):
-    with pytest.raises(ConfigurationError, match="rerank: found an evaluation of sessions, whose agent has"):
-        rerank(rl.evaluate(Agent().graph, dataset), lambda query, texts: [0.0] * len(texts))
-
-
 def test_settings_of_depth_have_no_effect_on_an_agent_and_it_is_said(dataset):
     notes = rl.evaluate(Agent().graph, dataset, depth="deep", k=7).notes
     for setting in ("k=7", "depth='deep'"):
@@ -173,11 +167,6 @@ def test_a_system_that_is_asked_once_is_not_asked_several_times(dataset):
     for repeats in (0, True, 1.5, "2"):
         with pytest.raises(ConfigurationError, match=r"repeats: found .*; expected an integer, 1 or more"):
             rl.evaluate(Agent().graph, dataset, repeats=repeats)
-
-
-def test_the_chunks_of_an_index_are_known_where_they_are_given(dataset):
-    evaluation = rl.evaluate(Agent().graph, dataset, chunks=LINES)
-    assert evaluation.run.inventory.chunks == len(LINES)
 
 
 def test_secrets_of_the_environment_are_in_no_part_of_a_session(dataset, monkeypatch, tmp_path):

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import raglift as rl
-from raglift.errors import ConfigurationError
 from raglift.results.evaluation import Evaluation
-from raglift.testing.fakes import FakeRetriever
 from raglift.types.dataset import Dataset
 
 QUESTIONS = [f"Where is stone {number}?" for number in range(6)]
@@ -52,19 +48,6 @@ def test_a_function_that_takes_k_is_asked_for_ten_which_is_recorded() -> None:
     assert evaluation.truncated == {}
 
 
-def test_a_function_that_takes_k_is_asked_for_as_many_as_metrics_look_at_or_as_one_says() -> None:
-    assert {len(found) for found in texts(rl.evaluate(search, DATA, ks=(1, 15)))} == {15}
-    few = rl.evaluate(search, DATA, k=5)
-    assert {len(found) for found in texts(few)} == {5}
-
-
-def test_figures_deeper_than_the_k_that_was_asked_for_are_marked() -> None:
-    evaluation = rl.evaluate(search, DATA, ks=(3, 10), k=4)
-    assert evaluation.is_truncated("retrieve", "recall@10")
-    assert not evaluation.is_truncated("retrieve", "recall@3")
-    assert {metric.k for metric in rl.evaluate(search, DATA, k=4).scores.metrics} == {1, 3, 4}
-
-
 def test_a_k_with_a_default_is_the_functions_own() -> None:
     evaluation = rl.evaluate(search_four, DATA)
     assert texts(evaluation) == [search_four(question) for question in QUESTIONS]
@@ -83,12 +66,6 @@ def test_depths_that_are_asked_for_are_taken_and_marked() -> None:
     evaluation = rl.evaluate(search_four, DATA, ks=(1, 10))
     assert evaluation.is_truncated("retrieve", "recall@10")
     assert "retrieve: returned at most 4 hits: as deployed, so there are no figures at a deeper k" in evaluation.notes
-
-
-def test_a_system_that_returns_all_chunks_there_are_limits_nothing() -> None:
-    four = Dataset.from_dict({"Where is stone 0?": ["stone 0 lies here"]})
-    evaluation = rl.evaluate(lambda query: LINES[:4], four, chunks=LINES[:4])
-    assert evaluation.truncated == {}
 
 
 def test_deeper_is_the_same_system_where_it_begins_with_the_same_hits() -> None:
@@ -133,12 +110,6 @@ def test_where_depth_changes_what_comes_first_both_befores_are_stages() -> None:
     assert retrieved != candidates
 
 
-def test_a_deployed_pass_asks_each_query_once() -> None:
-    retriever = FakeRetriever({question: lines_of(question) for question in QUESTIONS})
-    rl.evaluate(retriever, DATA)
-    assert [query for query, _ in retriever.asked] == QUESTIONS
-
-
 def test_a_query_that_fails_in_either_pass_has_failed() -> None:
     def fails_deep(query: str, k: int = 4) -> list[str]:
         if k > 4 and query == QUESTIONS[0]:
@@ -162,12 +133,6 @@ def test_what_could_not_be_compared_is_not_taken_for_the_same() -> None:
     assert any("no query tried was answered both" in note for note in evaluation.notes)
 
 
-def test_latency_of_a_system_in_two_passes_is_that_of_what_is_tried() -> None:
-    evaluation = rl.evaluate(search_by_depth, DATA, reranker=backwards, candidates=12, latency=3)
-    assert evaluation.run.cost is not None
-    assert [latency.stage for latency in evaluation.run.cost.latencies] == ["candidates", "rerank"]
-
-
 def test_what_is_saved_says_how_deep_the_system_was_asked(tmp_path: Any) -> None:
     evaluation = rl.evaluate(search_four, DATA, reranker=backwards, candidates=12)
     evaluation.save(tmp_path / "run")
@@ -175,12 +140,3 @@ def test_what_is_saved_says_how_deep_the_system_was_asked(tmp_path: Any) -> None
     assert again.depth_limit == 4
     assert again.run.stages == evaluation.run.stages
     assert str(again) == str(evaluation)
-
-
-def test_a_name_or_path_is_a_dataset_too() -> None:
-    assert rl.evaluate(lambda query: ["nothing"], "lighthouse").dataset.name == "lighthouse"
-
-
-def test_candidates_that_nothing_would_get_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="candidates: found 20 without a reranker"):
-        rl.evaluate(search, DATA, candidates=20)

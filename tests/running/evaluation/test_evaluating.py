@@ -1,7 +1,6 @@
 """evaluate(): the figures, who counts in them, and what the reader is told."""
 
 import copy
-import inspect
 import json
 import math
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from raglift.auditing.dataset_audit import audit
-from raglift.errors import ConfigurationError, UnsupportedSystem
+from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, HitRate, Precision, Recall
@@ -19,7 +18,6 @@ from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
-from raglift.types.metric import Metric
 from raglift.types.rankings import Ranking
 
 
@@ -112,13 +110,6 @@ def test_candidates_are_raised_to_the_largest_k():
     assert {k for _, k in retriever.asked} == {3, 5, 8}
 
 
-def test_one_stage_has_no_lift():
-    evaluation = measure()
-    assert evaluation.before == evaluation.after == "retrieve"
-    assert evaluation.mean_lift(RR @ 3) is None
-    assert np.isnan(evaluation.lift(RR @ 3)).all()
-
-
 def test_a_failed_query_counts_0_and_is_noted():
     results = RESULTS | {"Who kept the light?": RuntimeError("no index")}
     evaluation = measure(FakeRetriever(results), FakeReranker(SCORES))
@@ -161,8 +152,6 @@ def test_of_bm25_it_is_said_that_no_chunk_has_a_word_of_the_query():
 @pytest.mark.parametrize(
     ("profile", "outcome_of_fact"),
     [
-        ("trec", "counts 0"),
-        ("llamaindex", "counts 0"),
         ("autorag", "is left out of its means"),
         ("ragas", "is left out of the means of Precision and F1; elsewhere it counts 0"),
     ],
@@ -205,14 +194,6 @@ def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():
         "2 queries excluded from all averages: unanswerable",
         "1 query excluded from all averages: no labels",
     ]
-
-
-def test_nothing_labelled_is_no_mean():
-    evaluation = measure(data=Dataset((Query("q", "How deep is it?"),)), reranker=FakeReranker({}))
-    assert evaluation.scores.n("retrieve", RR @ 3) == 0
-    assert np.isnan(evaluation.scores.mean("retrieve", RR @ 3))
-    assert evaluation.mean_lift(RR @ 3) is None
-    assert "1 query excluded from all averages: no labels" in str(evaluation)
 
 
 @pytest.mark.parametrize("reranker", [None, FakeReranker({})])
@@ -267,10 +248,6 @@ def test_a_retriever_that_takes_no_k_is_marked():
         "retrieve: k could not be set on search (it takes no k)",
         "retrieve: returned at most 2 hits: no more came back, whatever was asked",
     ]
-
-
-def test_a_retriever_that_returns_enough_without_a_k_is_not_marked():
-    assert measure(lambda query: RESULTS[query], depth="deep", candidates=4).truncated == {}
 
 
 def bronze_first(store):
@@ -432,13 +409,6 @@ def test_doc_key_names_the_documents():
     assert "2 matches by text alone" in notes(unknown)
 
 
-def test_false_offsets_are_noted():
-    data = Dataset(DATA.queries, (Document("d", f"{ROWLOCK} {OARS}"),))
-    hit = Chunk(ROWLOCK, doc_id="d", start=3, end=3 + len(ROWLOCK))
-    evaluation = measure(FakeRetriever({query.text: [hit] for query in DATA}), data=data)
-    assert "1 distinct chunk came with offsets at which their document has another text" in notes(evaluation)
-
-
 def test_a_number_of_hits_that_a_system_does_not_take_is_noted():
     def fixed(query):
         return ["one", "two"]
@@ -452,13 +422,6 @@ def test_a_number_of_hits_that_a_system_does_not_take_is_noted():
     assert not [found for found in evaluate(lambda query, k: fixed(query)[:k], data, k=5).notes if "no effect" in found]
 
 
-def test_the_message_on_an_unknown_option_lists_every_argument_of_evaluate():
-    with pytest.raises(ConfigurationError) as found:
-        evaluate(FakeRetriever(RESULTS), DATA, top_k=5)
-    listed = str(found.value).partition("expected one of ")[2].split(", ")
-    assert sorted(listed) == sorted([*inspect.signature(evaluate).parameters][2:])
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -467,29 +430,14 @@ def test_the_message_on_an_unknown_option_lists_every_argument_of_evaluate():
             "found the option 'concurency'; expected one of concurrency, .*ks, .*reranker",
         ),
         ({"metrics": ["ndgc"]}, "found 'ndgc' .*ndcg"),
-        ({"metrics": []}, "metrics: found none"),
-        ({"metrics": [5]}, "metric: found '5'"),
-        ({"metrics": [Metric("ndgc")]}, "metric: found 'ndgc'"),
         ({"profile": "trek"}, "profile: found 'trek'; expected one of 'default', 'tutorial', 'autorag', 'trec'"),
         ({"match": "cover"}, "match: found 'cover'; expected one of 'containment'"),
-        ({"match": None}, "match: found None"),
         ({"ks": 5}, "ks: found 5; expected a list of depths"),
-        ({"ks": ()}, r"ks: found \(\); expected a list of depths"),
         ({"ks": None}, "ks: found None"),
-        ({"ks": (0,)}, "ks: found 0; expected an integer, 1 or more"),
-        ({"ks": (True,)}, "ks: found True"),
-        ({"ks": (2.5,)}, "ks: found 2.5"),
-        ({"ks": "10"}, "ks: found '10'"),
-        ({"candidates": 0, "depth": "deep"}, "candidates: found 0"),
         ({"candidates": "many", "depth": "deep"}, "candidates: found 'many'"),
-        ({"candidates": 100}, "candidates: found 100 without a reranker"),
         ({"depth": "deeper"}, "depth: found 'deeper'; expected one of 'deployed', 'deep'"),
-        ({"k": 0}, "k: found 0; expected an integer, 1 or more"),
-        ({"concurrency": 0}, "concurrency: found 0"),
-        ({"on_error": "stop"}, "on_error: found 'stop'"),
         ({"reranker": 5}, "reranker: found a int"),
         ({"data": {"a": ["b"]}}, r"dataset: found a dict; expected a Dataset, from load_dataset\(\)"),
-        ({"data": 5}, "dataset: found a int"),
     ],
     ids=repr,
 )
@@ -498,13 +446,6 @@ def test_what_cannot_be_used_is_refused_before_anything_is_asked(options, messag
     with pytest.raises(ConfigurationError, match=message):
         measure(retriever, **options)
     assert retriever.asked == []
-
-
-def test_a_system_that_cannot_be_used_is_refused():
-    with pytest.raises(UnsupportedSystem, match="system: found a str"):
-        measure("bm25")
-    with pytest.raises(ConfigurationError, match="<lambda> returned a str; expected a list of results"):
-        measure(lambda query: "one text")
 
 
 def test_label_texts_are_looked_for_in_every_document():
@@ -524,16 +465,6 @@ CAPITALS = (
 )
 
 
-def test_offsets_of_mappings_that_name_no_end_are_used():
-    text = CAPITALS[0].text
-    starts = {"start": 21}, {"start_index": 21}, {"metadata": {"start_index": 21}}
-    hits = [{"id": str(n), "text": text[21:62], "doc_id": "france.md", **start} for n, start in enumerate(starts)]
-    data = Dataset.from_dict({"capital?": [{"doc": "france.md"}]}, documents=CAPITALS)
-    evaluation = evaluate(lambda query, k: hits, data, ks=(3,))
-    assert [(hit.chunk.start, hit.chunk.end) for hit in evaluation.run.traces[0].stages[0].ranking] == [(21, 62)] * 3
-    assert not any("offsets" in note for note in evaluation.notes)
-
-
 def test_answers_in_place_of_passages_are_pointed_out():
     relevant = {"capital of France?": ["Paris, I think"], "capital of Germany?": ["It is the city of Berlin"]}
     data = Dataset.from_dict(relevant, documents=CAPITALS)
@@ -550,9 +481,7 @@ def test_answers_in_place_of_passages_are_pointed_out():
     ("labels", "said"),
     [
         (["Its capital has been Pariss for centuries."], "are the labels from another version of the documents?"),
-        (["東京です"], "no passage is like the first, “東京です” of query q1"),
         (["Paris, I think", "Berlin is the capital"], None),
-        (["Paris, I think", {"doc": "germany.md"}], None),
     ],
 )
 def test_other_labels_are_not_called_answers(labels, said):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import raglift as rl
@@ -85,16 +82,6 @@ def test_a_function_that_takes_k_is_asked_until_prompts_are_full_and_recall_is_t
     assert "budget" not in rl.evaluate(search, DATA).run.spec
 
 
-def test_a_k_of_the_users_stays_and_further_hits_follow() -> None:
-    plain, filled = (rl.evaluate(search, DATA, k=3, budget=budget) for budget in (None, BUDGET))
-    assert [found[:3] for found in texts(filled)] == texts(plain)
-    assert min(lengths(filled)) >= CHARACTERS
-    assert values(filled) == values(plain)
-    assert filled.truncated == plain.truncated
-    assert filled.run.spec["candidates"] == plain.run.spec["candidates"] == 3
-    assert filled.run.spec["filled"] > 3
-
-
 def test_deeper_hits_that_begin_otherwise_are_not_taken() -> None:
     plain, filled = (rl.evaluate(fused, DATA, k=3, budget=budget) for budget in (None, BUDGET))
     assert texts(filled) == texts(plain)
@@ -134,18 +121,6 @@ def test_a_system_is_measured_as_deployed_where_it_ranks_otherwise_or_its_depth_
         assert note.startswith("retrieve: the hits of 5 queries")
 
 
-def test_a_system_whose_own_hits_fill_the_prompt_is_asked_once() -> None:
-    asked = []
-
-    def search_many(query: str, k: int = 20) -> list[str]:
-        asked.append(k)
-        return lines_of(query)[:k]
-
-    evaluation = rl.evaluate(search_many, DATA, budget=BUDGET)
-    assert {len(found) for found in texts(evaluation)} == {20}
-    assert set(asked) == {20}
-
-
 def test_a_reranker_gets_its_candidates_and_the_prompt_is_what_it_returns() -> None:
     given = []
 
@@ -172,19 +147,6 @@ def test_another_reranker_gets_the_candidates_alone() -> None:
     assert filled.headroom(3).mean_recall == plain.headroom(3).mean_recall
 
 
-def test_a_retriever_of_langchain_has_its_k_raised_on_a_copy() -> None:
-    from langchain_core.embeddings import DeterministicFakeEmbedding
-    from langchain_core.vectorstores import InMemoryVectorStore
-
-    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
-    store.add_texts(LINES)
-    retriever = store.as_retriever(search_kwargs={"k": 3})
-    filled = rl.evaluate(retriever, DATA, budget=BUDGET)
-    assert [found[:3] for found in texts(filled)] == texts(rl.evaluate(retriever, DATA))
-    assert min(lengths(filled)) >= CHARACTERS
-    assert retriever.search_kwargs == {"k": 3}
-
-
 def test_a_system_that_refuses_so_many_hits_keeps_those_that_it_gave() -> None:
     def at_most_five(query: str, k: int) -> list[str]:
         if k > 5:
@@ -195,18 +157,6 @@ def test_a_system_that_refuses_so_many_hits_keeps_those_that_it_gave() -> None:
     assert {len(found) for found in texts(evaluation)} == {5}
     (note,) = short(evaluation)
     assert "at most 5" in note
-
-
-def test_answers_to_fill_prompts_are_kept_too(tmp_path: Path) -> None:
-    asked = []
-
-    def counting(query: str, k: int) -> list[str]:
-        asked.append((query, k))
-        return lines_of(query)[:k]
-
-    first, second = (rl.evaluate(counting, DATA, k=3, budget=BUDGET, answers=tmp_path) for _ in range(2))
-    assert texts(second) == texts(first)
-    assert len(asked) == len(set(asked)) == 10
 
 
 def test_an_index_that_is_smaller_than_the_prompt_fills_it() -> None:
@@ -227,9 +177,3 @@ def test_how_many_hits_fill_a_prompt_follows_from_lengths() -> None:
     found = Ranking.of((Chunk("x" * 100), None) for _ in range(2))
     assert unknown.needed_after([found]) == 5
     assert unknown.needed_after([Ranking.of([(Chunk(""), None)])]) == MOST_HITS
-
-
-@pytest.mark.parametrize("budget", [0, -1, 1.5, True, "2000"])
-def test_a_budget_is_a_number_of_tokens(budget: Any) -> None:
-    with pytest.raises(ConfigurationError, match="budget: found"):
-        rl.evaluate(search, DATA, budget=budget)

@@ -67,14 +67,6 @@ def test_a_note_says_how_much_nobody_judged_and_what_that_can_do(labelled):
     )
 
 
-def test_no_note_where_nearly_all_was_judged(ranked, judged_by_model):
-    every = judged_by_model(
-        ranked([1] * 4), labels=4, irrelevant={number: range(1, 7) for number in range(4)}, metrics=["ndcg", "judged"]
-    )
-    assert every.scores.mean("retrieve", Judged @ 3) == 1
-    assert every.notes == ()
-
-
 def test_a_note_says_that_labels_are_mixed(ranked, judged_by_model):
     mixed = judged_by_model(ranked([1] * 4), labels=3)
     assert mixed.notes[0] == (

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import raglift as rl
-from raglift.cli.app import app
 from raglift.results.evaluation import Evaluation
 from raglift.types.dataset import Dataset
 
@@ -31,10 +26,6 @@ def second(query: str, found: list[str]) -> list[float]:
     """The scores of a reranker that puts the wanted line second."""
     wanted = LINES[int(query.split()[3].rstrip("?"))]
     return [0.5 if line == wanted else 1.0 if place == 0 else 1 / (place + 9) for place, line in enumerate(found)]
-
-
-def printed(*arguments: str) -> str:
-    return CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +69,6 @@ def test_a_run_whose_candidates_begin_with_the_deployed_hits_has_no_second_lift(
         lift.row(over="candidates")
 
 
-def test_frames_name_the_stage_that_a_lift_is_over(evaluation: Evaluation) -> None:
-    frame = evaluation.to_frame().set_index(["metric", "k"])
-    assert frame.loc[("MRR", 4), "lift"] == pytest.approx(1 / 4)
-    assert frame.loc[("MRR", 4), "lift:candidates"] == pytest.approx(1 / 6)
-    rows = evaluation.reranker_lift("mrr@4").to_frame().set_index(["over", "metric"])
-    assert rows.loc[("retrieve", "rr@4"), "difference"] == pytest.approx(1 / 4)
-    assert rows.loc[("candidates", "rr@4"), "difference"] == pytest.approx(1 / 6)
-
-
 def test_texts_have_both(evaluation: Evaluation) -> None:
     assert "Lift over the candidates" in str(evaluation)
     told = str(evaluation.reranker_lift("mrr@4"))
@@ -96,18 +78,3 @@ def test_texts_have_both(evaluation: Evaluation) -> None:
     markdown = evaluation.to_markdown("mrr@4")
     assert "Over the candidates: from 0.333 to 0.500" in markdown
     assert "+0.167" in markdown
-
-
-def test_a_page_has_both(evaluation: Evaluation, tmp_path: Path) -> None:
-    page = evaluation.report(tmp_path / "page.html", primary="mrr@4").read_text(encoding="utf-8")
-    assert "Over the candidates: from 0.333 to 0.500" in page
-    assert "Lift over the candidates" in page
-
-
-def test_the_commands_have_both(evaluation: Evaluation, tmp_path: Path) -> None:
-    run = str(evaluation.save(tmp_path / "run"))
-    found = json.loads(printed("compare", run, "--primary", "mrr@4", "--json"))
-    row = next(row for row in found["rows"] if row["over"] == "candidates")
-    assert row["difference"] == pytest.approx(1 / 6)
-    report = printed("report", run, "--primary", "mrr@4", "--format", "markdown")
-    assert "Over the candidates: from 0.333 to 0.500" in report

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import raglift as rl
-from raglift.retrieval.cross_encoder import CrossEncoderReranker
 from raglift.running.evaluation import rerank
 from raglift.types.rankings import ReadInPart
 
@@ -54,19 +51,6 @@ def test_it_is_saved_and_loaded_and_a_run_of_before_loads(evaluation: rl.Evaluat
     assert [stage.read_in_part for stage in rl.load_evaluation(folder).run.stages] == [None, None]
 
 
-@pytest.mark.slow
-def test_every_surface_shows_it(evaluation: rl.Evaluation, tmp_path: Path) -> None:
-    from raglift.cli.app import app
-
-    assert NOTE in " ".join(str(evaluation).split())
-    assert NOTE in evaluation.to_markdown()
-    assert NOTE in html.unescape(evaluation.report(tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert NOTE in evaluation.reranker_lift().warnings
-    folder = evaluation.save(tmp_path / "run")
-    done = CliRunner().invoke(app, ["rescore", str(folder), "--json"])
-    assert NOTE in json.loads(done.stdout)["notes"]
-
-
 def test_a_query_that_is_too_long_is_noted(tiny_cross_encoder: Path) -> None:
     long = rl.Dataset.from_dict({"who is the keeper " * 30: ["the lamp of the island"]})
     done = rl.evaluate(lambda query: TEXTS[:1], long, ks=(1,), reranker=str(tiny_cross_encoder))
@@ -93,15 +77,3 @@ def test_a_reranker_of_ones_own_may_count_and_an_error_in_it_costs_the_count_alo
     failed = rerank(retrieved, counts)
     assert failed.run.stages[1].read_in_part is None
     assert "rerank: whether it read its candidates whole is not known: ValueError: no tokenizer" in failed.notes
-
-
-def test_a_query_that_failed_is_not_counted(data: rl.Dataset, tiny_cross_encoder: Path) -> None:
-    two = rl.Dataset.from_dict({QUERY: [TEXTS[0]], "what is the fog horn": [TEXTS[0]]})
-
-    def fails_once(query: str) -> list[str]:
-        if query != QUERY:
-            raise ValueError("no fog")
-        return TEXTS
-
-    done = rl.evaluate(fails_once, two, ks=(1,), retries=0, reranker=CrossEncoderReranker(str(tiny_cross_encoder)))
-    assert done.run.stages[1].read_in_part == ReadInPart(2, 3)

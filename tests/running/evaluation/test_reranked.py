@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.errors import ConfigurationError
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate, rerank
 from raglift.types.dataset import Dataset
@@ -55,14 +54,6 @@ def test_a_second_reranker_gets_a_name_of_its_own(data):
     np.testing.assert_array_equal(twice.scores.values[0], twice.scores.values[2])
 
 
-def test_works_on_an_evaluation_from_disk(data, tmp_path):
-    retrieved = evaluate(BM25Retriever(CHUNKS), data, ks=(1, 3))
-    loaded = rl.load_evaluation(retrieved.save(tmp_path / "run"))
-    np.testing.assert_array_equal(
-        rerank(loaded, Backwards()).scores.values, rerank(retrieved, Backwards()).scores.values
-    )
-
-
 def test_a_query_that_failed_before_is_not_reranked(data):
     def fails_once(text):
         if "museum" in text:
@@ -78,9 +69,3 @@ def test_a_query_that_failed_before_is_not_reranked(data):
     done = rerank(evaluate(fails_once, data, ks=(1,), retries=0), reranker)
     assert asked == ["who keeps the lamp"]
     assert done.run.traces[1].error == "retrieve: ValueError: no museum"
-
-
-def test_no_reranker_is_refused(data):
-    retrieved = evaluate(BM25Retriever(CHUNKS), data, ks=(1,))
-    with pytest.raises(ConfigurationError, match="reranker: found 'none'; expected one"):
-        rerank(retrieved, "none")

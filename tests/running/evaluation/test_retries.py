@@ -62,13 +62,7 @@ def test_a_comparison_says_whose_they_are(evaluation):
     assert f"flaky: {SAID}" in str(rl.compare({"flaky": evaluation, "steady": other}))
 
 
-def test_a_query_that_failed_in_the_end_counts_its_retries():
-    run = rl.evaluate(Flaky({"question 3": 9}), DATA, ks=(1,), progress=False).run
-    assert (run.traces[3].retries, run.traces[3].stages) == (2, ())
-    assert retries_note(run) == "1 of 6 queries were retried (2 more calls)"
-
-
-@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize("concurrency", [1])
 def test_the_retries_of_a_reranker_are_its_stages(concurrency):
     retriever = BM25Retriever([rl.Chunk(text, f"{at}") for at, text in enumerate(TEXTS)])
     left = {"question 4": 1}
@@ -96,13 +90,6 @@ def test_a_system_that_takes_all_queries_at_once_is_retried_for_each():
     assert retries_note(rl.evaluate(Batch(), DATA, ks=(1,), progress=False).run) == (
         "6 of 6 queries were retried (6 more calls)"
     )
-
-
-def test_they_are_known_of_answers_that_were_kept(tmp_path):
-    system = flaky()
-    first = rl.evaluate(system, DATA, ks=(1,), answers=tmp_path, progress=False)
-    again = rl.evaluate(system, DATA, ks=(1,), answers=tmp_path, progress=False)
-    assert retries_note(first.run) == retries_note(again.run) == SAID
 
 
 def test_an_agent_that_is_run_again_says_so():

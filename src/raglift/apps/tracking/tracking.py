@@ -193,7 +193,6 @@ def sweep_record(result: SweepResult) -> Record:
     }
     if best is not None:
         figures[f"best/{tracker_name(str(result.primary))}"] = best.value(result.primary)
-    figures |= {f"billed_tokens/{tracker_name(model)}": float(count) for model, count in result.billed.items()}
     return Record(
         kind="sweep",
         name=_run_name(f"{result.title}: {len(result.results):,} cells"),
