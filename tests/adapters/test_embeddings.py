@@ -1,24 +1,32 @@
-"""Embedding models by name, and any LangChain object as one."""
+"""Embedding models by name, any LangChain object as one, and OpenAI's through its real client on a loopback server."""
 
+import itertools
+import logging
 import pickle
+import traceback
 
+import numpy as np
 import pytest
+import tiktoken
 
-from raglift.adapters.embeddings import LangChainEmbedder, OpenAIEmbedder, embedder_by_name
-from raglift.errors import ConfigurationError, ModelError
-from raglift.retrieval.embedding import SentenceTransformerEmbedder
+from raglift.adapters.embeddings import LangChainEmbedder, embedder_by_name
+from raglift.errors import ConfigurationError, MissingDependency, ModelError, ModelOutputError
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed
 from raglift.retrieval.static_model import StaticEmbedder
+from raglift.testing.openai_server import Answer, OpenAIServer
+from raglift.utilities.cache import Cache
 from raglift.utilities.retrying import RetryPolicy
 
+pytestmark = pytest.mark.usefixtures("no_openai_settings")
+
 NAME = "some:model"
+OPENAI = "openai:text-embedding-3-small"
+KEY = "sk-test-0123456789abcdef"
+AT_ONCE = RetryPolicy(first_wait=0)
+TEXTS = [f"{'word ' * (number % 7)}Prince number {number}" for number in range(70)]
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_of_the_machine(monkeypatch, tmp_path):
-    """No server, no .env."""
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+# By name
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones():
@@ -26,31 +34,25 @@ def test_an_unknown_provider_is_refused_with_the_known_ones():
         embedder_by_name("nope:model")
 
 
-def test_a_provider_whose_package_is_missing_names_the_package():
+def test_a_provider_whose_package_is_missing_names_the_package(monkeypatch):
     with pytest.raises(ConfigurationError, match="langchain-cohere"):
         embedder_by_name("cohere:embed-v4")
+    monkeypatch.setitem(__import__("sys").modules, "langchain_openai", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'raglift\[openai\]'"):
+        embedder_by_name(OPENAI)
 
 
-@pytest.mark.slow
-def test_openai_goes_by_its_own_embedder(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
-    assert isinstance(embedder_by_name("openai:text-embedding-3-small"), OpenAIEmbedder)
-    assert isinstance(embedder_by_name("minilm-static"), StaticEmbedder)
-
-
-@pytest.mark.parametrize("name", ["", "  "])
-def test_an_empty_name_is_refused(name):
-    with pytest.raises(ConfigurationError, match="found an empty name"):
-        embedder_by_name(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["minilm", "sentence-transformers/all-MiniLM-L6-v2", "./models/mine", "C:/models/mine"]
-)
+@pytest.mark.parametrize("name", ["minilm", "sentence-transformers/all-MiniLM-L6-v2", "C:/models/mine"])
 def test_other_names_are_sentence_transformers(name):
     embedder = embedder_by_name(name, dtype="float32")
     assert isinstance(embedder, SentenceTransformerEmbedder)
     assert embedder.model == name
+    assert isinstance(embedder_by_name("minilm-static"), StaticEmbedder)
+    with pytest.raises(ConfigurationError, match="found an empty name"):
+        embedder_by_name(" ")
+
+
+# Any LangChain object
 
 
 class Embeddings:
@@ -67,34 +69,19 @@ class Embeddings:
         return self.answer[0]
 
 
-AT_ONCE = RetryPolicy(first_wait=0)
-
-
-@pytest.mark.parametrize("answer", [[[1.0, 2.0]], [[1.0], [1.0, 2.0]], [1.0, 2.0], None, [["a"], ["b"]]], ids=repr)
+@pytest.mark.parametrize("answer", [[[1.0, 2.0]], [[1.0], [1.0, 2.0]], None, [["a"], ["b"]]], ids=repr)
 def test_any_embeddings_object_is_checked(answer):
     with pytest.raises(ModelError, match=r"^.*any:model"):
         LangChainEmbedder(Embeddings(answer), "any:model", retry_policy=AT_ONCE).embed(["a", "b"], "document")
 
 
-def test_an_error_that_passes_is_asked_again():
-    class Flaky(Embeddings):
-        failures = 2
-
-        def embed_documents(self, texts):
-            if self.failures:
-                self.failures -= 1
-                raise TimeoutError
-            return self.answer
-
-    embedder = LangChainEmbedder(Flaky([[1.0], [2.0]]), "any:model", retry_policy=AT_ONCE)
-    assert embedder.embed(["a", "b"], "document").tolist() == [[1.0], [2.0]]
-
-
-def test_a_plan_holds_each_text_once_shortest_first():
+def test_a_plan_holds_each_text_once_shortest_first_in_requests_of_a_size():
     texts = [f"{'x' * (number % 9)}{number}" for number in range(70)]
     plan = LangChainEmbedder(Embeddings([]), NAME).plan(texts)
-    assert [len(batch) for batch in plan] == [32, 32, 6]
+    assert [len(batch) for batch in plan] == [64, 6]
     assert [text for batch in plan for text in batch] == sorted(texts, key=lambda text: (len(text), text))
+    long = [f"{number} " + "lamp " * 20_000 for number in range(5)]
+    assert max(sum(map(len, batch)) for batch in LangChainEmbedder(Embeddings([]), NAME).plan(long)) <= 200_000
 
 
 def test_it_travels_by_name_where_it_was_made_by_name_and_else_as_it_is(monkeypatch):
@@ -117,9 +104,130 @@ def test_identity_says_all_that_decides_a_vector_and_nothing_secret(monkeypatch)
 
     assert identity() == f"langchain:{NAME}"
     assert identity(dimensions=256) == f"langchain:{NAME}:256"
-    assert identity(openai_api_base=None) == f"langchain:{NAME}"
     assert identity(openai_api_base="https://ann:secret@llm.local:8000/v1/?key=abc") == (
         f"langchain:{NAME} at llm.local:8000/v1"
     )
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert identity(openai_api_base=None) == f"langchain:{NAME} at 127.0.0.1:9/v1"
+
+
+# OpenAI's client
+
+
+@pytest.fixture
+def server(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("an encoding was looked for on the network")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", refuse)
+    monkeypatch.setattr(tiktoken, "encoding_for_model", refuse)
+    with OpenAIServer(key=KEY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield server
+
+
+def quick(attempts=4, longest_wait=5.0):
+    return LangChainEmbedder.by_name(OPENAI, retry_policy=RetryPolicy(attempts, longest_wait, first_wait=0.01))
+
+
+def test_vectors_are_the_servers_in_order_and_the_second_run_asks_nothing(server, tmp_path):
+    cache = Cache(tmp_path / "cache.sqlite")
+    first = embed(quick(), TEXTS, "document", cache)
+    assert first.computed == 70
+    assert len(server.requests) == 2
+    rows = server.paths["/v1/embeddings"]({"input": TEXTS[:5]}, Answer())["data"]
+    for row, vector in zip(rows, first.vectors, strict=False):
+        np.testing.assert_allclose(vector, row["embedding"], rtol=1e-6)
+    cache.close()
+    second = embed(quick(), TEXTS, "document", Cache(tmp_path / "cache.sqlite"))
+    assert (len(server.requests), second.computed) == (2, 0)
+    np.testing.assert_array_equal(second.vectors, first.vectors)
+    embed(quick(), TEXTS[:9], "query", Cache(None))
+    assert len(server.requests) == 3  # queries go together too
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(status=429, headers={"Retry-After": "0.05"}),
+        Answer(status=503),
+        Answer(cut_off=True),
+        Answer(body=b"<html>Bad gateway</html>", headers={"Content-Type": "text/html"}),
+        Answer(vectors="fewer"),
+        Answer(vectors="nan"),
+    ],
+    ids=lambda answer: str(answer.body or answer.status) + answer.vectors + "cut off" * answer.cut_off,
+)
+def test_what_passes_is_asked_again_once_it_has_passed(server, answer):
+    right = quick().embed(["who?", "when?"], "document")
+    server.requests.clear()
+    server.answer_next(answer)
+    np.testing.assert_array_equal(quick().embed(["who?", "when?"], "document"), right)
+    assert [request.body["input"] for request in server.requests] == [["who?", "when?"]] * 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_what_does_not_pass_is_asked_once(server, status):
+    server.answer_next(Answer(status=status))
+    with pytest.raises(ModelOutputError, match=r"openai:text-embedding-3-small failed: \w+Error: .*run again"):
+        quick().embed(["who?"], "query")
+    assert len(server.requests) == 1
+
+
+def test_a_wait_is_as_long_as_the_server_asks_and_is_shown(server, monkeypatch, capsys):
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    server.answer_next(Answer(status=429, headers={"Retry-After": "0.2"}))
+    quick().embed(["who?"], "query")
+    ((first, second),) = itertools.pairwise(request.at for request in server.requests)
+    assert second - first >= 0.2
+    assert capsys.readouterr().err.startswith(f"{OPENAI}: rate limited, waiting 0.2 s (attempt 2 of 4 follows)")
+
+
+def test_finished_batches_are_kept_and_not_asked_for_again(server, tmp_path):
+    cache = Cache(tmp_path / "cache.sqlite")
+    server.answer_next(Answer(), Answer(status=400))
+    with pytest.raises(ModelOutputError, match="batches before are kept: run again"):
+        embed(quick(), TEXTS, "document", cache)
+    finished = server.requests[0].body["input"]
+    server.requests.clear()
+    assert embed(quick(), TEXTS, "document", cache).computed == 70 - len(finished) == 64
+    assert sorted([*finished, *server.inputs]) == sorted(TEXTS)
+
+
+@pytest.mark.parametrize(("text", "sent"), [("", " "), ("a\ud800", "a\ufffd"), ("<|endoftext|>", "<|endoftext|>")])
+def test_texts_that_a_server_refuses_are_made_acceptable(server, text, sent):
+    assert np.isfinite(quick().embed([text], "document")).all()
+    assert server.inputs == [sent]
+
+
+@pytest.mark.parametrize("status", [401, 500])
+def test_a_key_shows_nowhere_even_when_the_server_repeats_it(server, monkeypatch, caplog, capfd, status):
+    key = "plain words that are the key"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url.replace("//", "//ann:hunter2secret@"))
+    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
+    body = {"error": {"message": f"Incorrect API key provided: {key}", "code": key}}
+    server.answer_next(*[Answer(status=status, body=body)] * 9)
+    embedder = quick(attempts=2)
+    with caplog.at_level(logging.DEBUG), pytest.raises(ModelOutputError) as caught:
+        embedder.embed(["who?"], "document")
+    shown = "".join(traceback.format_exception(caught.value))
+    seen = [shown, embedder.identity, repr(embedder), *capfd.readouterr(), caplog.text, repr(pickle.dumps(embedder))]
+    assert "***" in shown
+    for text in seen:
+        assert key not in text
+    for text in seen[:-2]:  # the client's own debugging log names the address as it was given
+        assert "hunter2secret" not in text
+
+
+def test_the_key_is_of_the_environment_else_of_dot_env(server, monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-another-key\n", encoding="utf-8")
+    assert len(embedder_by_name(OPENAI).embed(["who?"], "document")) == 1
+    monkeypatch.delenv("OPENAI_API_KEY")
+    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n", encoding="utf-8")
+    assert len(embedder_by_name(OPENAI).embed(["who?"], "document")) == 1
+    monkeypatch.delenv("OPENAI_API_KEY")
+    (tmp_path / ".env").unlink()
+    with pytest.raises(ConfigurationError, match=r"OPENAI_API_KEY.*\.env\.example.*'minilm' needs no key"):
+        embedder_by_name(OPENAI)

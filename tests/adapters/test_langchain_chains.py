@@ -335,31 +335,19 @@ class Remote(BaseRetriever):
     """What an async client makes of its sync method."""
 
     def _get_relevant_documents(self, query, *, run_manager):
-        raise RuntimeError("use ainvoke")
+        raise NotImplementedError
 
     async def _aget_relevant_documents(self, query, *, run_manager):
         await asyncio.sleep(0)
         return BM25Retriever.from_texts(LINES, k=2).invoke(query)
 
 
-class RemoteByChoice(Remote):
-    """One whose sync method may return."""
-
-    connected: bool = False
-
-    def _get_relevant_documents(self, query, *, run_manager):
-        if not self.connected:
-            raise NotImplementedError
-        return []
-
-
 @pytest.mark.parametrize(
     "build",
     [
         Remote,
-        RemoteByChoice,
         lambda: RunnableLambda(str.lower) | Remote(),
-        lambda: EnsembleRetriever(retrievers=[Remote(), RemoteByChoice()]),
+        lambda: EnsembleRetriever(retrievers=[Remote(), RunnableLambda(Remote().ainvoke)]),
         lambda: RunnableParallel(context=Remote(), question=RunnablePassthrough()),
     ],
 )

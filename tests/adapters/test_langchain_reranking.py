@@ -1,6 +1,5 @@
 """LangChain compressors and transformers as stages: composites are opened, and chunks keep their identity."""
 
-import asyncio
 import warnings
 
 import pytest
@@ -8,9 +7,8 @@ import pytest
 from raglift.adapters.langchain import reranker_stages, retriever_stages
 from raglift.adapters.langchain_documents import chunk_of
 from raglift.errors import UnsupportedSystem
-from raglift.retrieval.rerankers import AsyncQueryReranker, QueryReranker
 from raglift.types.documents import Chunk
-from raglift.types.rankings import Ranking, ReadInPart
+from raglift.types.rankings import Ranking
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
@@ -296,45 +294,3 @@ def test_the_next_compressor_finds_what_the_one_before_noted():
 def test_a_listwise_reranker_returns_all_candidates_once():
     twice = RunnableLambda(lambda asked: [*asked["documents"][::-1], asked["documents"][0]])
     assert ids(rerank(LLMListwiseRerank(reranker=twice, top_n=2))) == ids(CANDIDATES)[::-1]
-
-
-def test_only_what_is_asynchronous_itself_is_asked_asynchronously():
-    class Native(Rebuilding):
-        async def acompress_documents(self, documents, query, callbacks=None):
-            return documents[:1]
-
-    class Stub(Rebuilding):
-        async def acompress_documents(self, documents, query, callbacks=None):
-            raise NotImplementedError
-
-    for part in (
-        Rebuilding(),
-        EmbeddingsFilter(embeddings=EMBEDDING),
-        EmbeddingsRedundantFilter(embeddings=EMBEDDING),
-    ):
-        assert not isinstance(reranker_stages(part)[0].reranker, AsyncQueryReranker)
-    for part, kept in ((Native(), 1), (Stub(), 6), (LongContextReorder(), 6)):
-        adapter = reranker_stages(part)[0].reranker
-        assert isinstance(adapter, QueryReranker)
-        assert len(asyncio.run(adapter.arerank_one(QUERY, CANDIDATES))) == kept
-        assert asyncio.run(adapter.arerank_one(QUERY, Ranking())) == Ranking()
-
-
-def test_a_cross_encoder_counts_what_it_reads_in_part(cross_encoder):
-    """It reads 64 tokens, 3 of them its own marks and 4 the query's."""
-    texts = [" ".join(["lamp"] * number) for number in (50, 57, 58)]
-    ranking = Ranking.of((Chunk(text), None) for text in texts)
-    (stage,) = reranker_stages(CrossEncoderReranker(model=cross_encoder, top_n=2))
-    assert stage.reranker.read_in_part(["who is the keeper"], [ranking]) == ReadInPart(1, 3)
-    (other,) = reranker_stages(LongContextReorder())
-    assert other.reranker.read_in_part(["who"], [ranking]) is None
-
-
-def test_of_a_cross_encoder_that_gives_its_model_other_texts_nothing_is_known(cross_encoder):
-    class Summarizing(CrossEncoderReranker):
-        def compress_documents(self, documents, query, callbacks=None):
-            short = [Document(document.page_content[:20]) for document in documents]
-            return super().compress_documents(short, query, callbacks)
-
-    (stage,) = reranker_stages(Summarizing(model=cross_encoder))
-    assert stage.reranker.read_in_part(["who"], [Ranking.of([(Chunk("lamp " * 100), None)])]) is None

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from langchain_core.documents import BaseDocumentTransformer
 from llama_index.core import Document, Settings, StorageContext
-from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceWindowNodeParser
 from llama_index.core.postprocessor import (
     FixedRecencyPostprocessor,
-    LLMRerank,
     LongContextReorder,
     MetadataReplacementPostProcessor,
     PrevNextNodePostprocessor,
@@ -25,9 +21,8 @@ from llama_index.core.schema import NodeWithScore, TextNode
 import raglift as rl
 from raglift.adapters.llama_index import reranker_stages
 from raglift.adapters.llama_index_nodes import chunk_of
-from raglift.retrieval.rerankers import AsyncQueryReranker, QueryReranker
 from raglift.types.documents import Chunk
-from raglift.types.rankings import Ranking, ReadInPart
+from raglift.types.rankings import Ranking
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [
@@ -85,20 +80,6 @@ def test_foreign_chunks_are_read_without_their_metadata(tiny_cross_encoder, text
 
     assert [(hit.chunk.id, hit.score) for hit in one] == [(hit.chunk.id, hit.score) for hit in other]
     assert {id(chunk) for chunk in other.chunks} == {id(chunk) for chunk in pathed.chunks}
-
-
-def test_a_cross_encoder_counts_what_it_reads_in_part_of_texts_and_metadata(tiny_cross_encoder):
-    """LlamaIndex gives it 512 tokens, 3 of them its marks and 4 the query's."""
-    postprocessor = SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=2)
-    texts = [" ".join(["lamp"] * number) for number in (400, 505, 506)]
-    bare = [NodeWithScore(node=TextNode(text=text)) for text in texts]
-    titled = [NodeWithScore(node=TextNode(text=text, metadata={"title": "fog horn"})) for text in texts]
-    (stage,) = reranker_stages(postprocessor)
-    found = [stage.reranker.read_in_part(["who is the keeper"], [ranking_of(nodes)]) for nodes in (bare, titled)]
-
-    assert found == [ReadInPart(1, 3), ReadInPart(2, 3)]
-    (other,) = reranker_stages(LongContextReorder())
-    assert other.reranker.read_in_part(["who"], [ranking_of(bare)]) is None
 
 
 def test_metadata_noted_on_a_node_is_there_for_the_next_one(nodes, tiny_cross_encoder, texts):
@@ -211,23 +192,6 @@ def test_a_score_that_is_no_number_is_none(nodes):
             return [NodeWithScore(node=item.node, score=float("nan")) for item in nodes]
 
     assert [hit.score for hit in rerank(Divides(), ranking_of(nodes[:2]))] == [None, None]
-
-
-def test_async_is_promised_only_by_classes_that_bring_it(nodes):
-    def choose_all(answer, count):
-        return list(range(1, count + 1)), [float(at) for at in range(count)]
-
-    (plain,), (own,) = (
-        reranker_stages(LongContextReorder()),
-        reranker_stages(LLMRerank(llm=MockLLM(), top_n=1, parse_choice_select_answer_fn=choose_all)),
-    )
-    assert isinstance(plain.reranker, QueryReranker)
-    assert not isinstance(plain.reranker, AsyncQueryReranker)
-    assert isinstance(own.reranker, AsyncQueryReranker)
-    ranking = asyncio.run(own.reranker.arerank_one(QUERY, ranking_of(nodes)))
-    assert ranking == own.reranker.rerank_one(QUERY, ranking_of(nodes))
-    assert ids(ranking)[0] == "node-9"
-    assert asyncio.run(own.reranker.arerank_one(QUERY, Ranking())) == Ranking()
 
 
 def test_langchain_compressors_and_llama_index_postprocessors_run_in_turn(index, nodes, texts, tiny_cross_encoder):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 import faiss
@@ -16,7 +15,6 @@ from llama_index.retrievers.bm25 import BM25Retriever
 from llama_index.vector_stores.faiss import FaissVectorStore
 
 from raglift.adapters.llama_index import retriever_stages
-from raglift.retrieval.retrievers import AsyncQueryRetriever, QueryRetriever
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [
@@ -181,24 +179,3 @@ def test_k_is_a_depth_only_where_nothing_else_is(nodes):
     assert len(retrieve(plain, k=8)) == 8
     assert [hit.score for hit in retrieve(fused, k=8)] == [0.25] * 8
     assert (plain.k, fused.k, fused.top_k) == (1, 4, 1)
-
-
-def test_async_is_promised_only_by_classes_that_bring_it(index, nodes):
-    adapters = {
-        name: retriever_stages(retriever)[0].retriever
-        for name, retriever in {
-            "vector": index.as_retriever(),
-            "bm25": BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=2),
-            "fusion": QueryFusionRetriever([index.as_retriever()], num_queries=1),
-            "fusion in turn": QueryFusionRetriever([index.as_retriever()], num_queries=1, use_async=False),
-        }.items()
-    }
-
-    assert all(isinstance(adapter, QueryRetriever) for adapter in adapters.values())
-    assert {name for name, adapter in adapters.items() if isinstance(adapter, AsyncQueryRetriever)} == {
-        "vector",
-        "fusion",
-    }
-    ranking = asyncio.run(adapters["vector"].aretrieve_one(QUERY, 6))
-    assert ranking == adapters["vector"].retrieve_one(QUERY, 6)
-    assert len(ranking) == 6

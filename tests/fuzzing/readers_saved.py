@@ -56,7 +56,7 @@ def saved_evaluation() -> Evaluation:
         latency=2,
     )
     assert found.run.cost is not None
-    cost = replace(found.run.cost, index=IndexCost(3, 3, 2, 0.5, 100), tokens_billed=30)
+    cost = replace(found.run.cost, index=IndexCost(3, 3, 2, 0.5, 100))
     return replace(found, run=replace(found.run, cost=cost))
 
 

@@ -11,10 +11,8 @@ from typing import Any
 from tests.tracing.spans import DATA, QUESTION, TEXTS, agent, model, request, reranker, retriever, tool
 
 from raglift.errors import DatasetError, Fault
-from raglift.tracing import TraceImport, read_traces
-from raglift.tracing.receiving.keeping import KeptSpans
-from raglift.tracing.receiving.requests import JSON, PROTOBUF, Refused, answer_of, spans_of_request
-from raglift.tracing.spans import Options
+from raglift.tracing import TraceImport, TraceReceiver, read_traces
+from raglift.tracing import receiver as receiving
 
 from .reader import Reader
 
@@ -64,15 +62,22 @@ def _export(name: str) -> Callable[[Path], object]:
 
 def _request(kind: str, name: str) -> Callable[[Path], object]:
     def read(folder: Path) -> object:
-        faults: list[Fault] = []
         try:
-            spans, rejected = spans_of_request((folder / name).read_bytes(), kind, "", faults, Options())
-        except (Refused, FileNotFoundError) as refused:
+            return _received(folder / "request.jsonl", (folder / name).read_bytes(), kind)
+        except (receiving._Refused, FileNotFoundError) as refused:
             raise DatasetError("request", [Fault("request", str(refused)[:200], "OTLP")]) from None
-        answer_of(rejected, "", kind)
-        return [str(span) for span in spans]
 
     return read
+
+
+def _received(file: Path, body: bytes, kind: str) -> bytes:
+    """Return what the receiver answers to a request, without a server."""
+    receiver = TraceReceiver(file)
+    receiver._kept = receiving._KeptSpans(file)
+    try:
+        return receiver.take(body, kind, "")
+    finally:
+        receiver._kept.close()
 
 
 def _protobuf(folder: Path) -> None:
@@ -91,12 +96,7 @@ def _gone_on_with(folder: Path) -> object:
     copy = folder / "again.jsonl"
     if (folder / "kept.jsonl").is_file():
         shutil.copyfile(folder / "kept.jsonl", copy)
-    faults: list[Fault] = []
-    options = Options()
-    spans, _ = spans_of_request(json.dumps(_otlp()).encode(), JSON, "", faults, options)
-    kept = KeptSpans(copy)
-    kept.add(spans)
-    kept.close()
+    _received(copy, json.dumps(_otlp()).encode(), "application/json")
     return read_traces(copy, DATA)
 
 
@@ -108,7 +108,12 @@ READERS: tuple[Reader, ...] = (
         check=_check,
     ),
     Reader("traces as rows of another export", _export("langsmith_runs.jsonl"), _read_rows, check=_check),
-    Reader("request of OTLP as protobuf", _protobuf, _request(PROTOBUF, "request.bin")),
+    Reader(
+        "request of OTLP as protobuf",
+        _protobuf,
+        _request("application/x-protobuf", "request.bin"),
+        changes=("request.jsonl",),
+    ),
     Reader(
         "received spans",
         lambda folder: (folder / "kept.jsonl").write_text(json.dumps(_otlp()) + "\n"),

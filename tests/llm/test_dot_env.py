@@ -25,7 +25,7 @@ REFUSED = (
     *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "HF_ENDPOINT", "AZURE_OPENAI_ENDPOINT"),
     *("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "VOYAGEAI_BASE_URL", "CO_API_URL", "WANDB_BASE_URL"),
     *("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_CA_BUNDLE", "MLFLOW_TRACKING_URI", "RAY_ADDRESS"),
-    *("RAGLIFT_MAX_BYTES", "RAGLIFT_SEND_KEY_TO"),
+    "RAGLIFT_MAX_BYTES",
 )
 
 
@@ -35,7 +35,7 @@ def environment(no_openai_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_p
 
     def set_up(file: dict[str, str], **variables: str) -> None:
         (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in file.items()), encoding="utf-8")
-        for name in {*file, "RAGLIFT_SEND_KEY_TO"}:
+        for name in file:
             monkeypatch.setenv(name, "")
             monkeypatch.delenv(name)
         for name, value in variables.items():
@@ -128,10 +128,6 @@ def test_other_names_are_ignored(environment: Callable[..., None]) -> None:
 MIXTURES = {
     "server from .env": ({"OPENAI_BASE_URL": SERVER}, {"OPENAI_API_KEY": KEY}),
     "key from .env": ({"OPENAI_API_KEY": KEY}, {"OPENAI_BASE_URL": SERVER}),
-    ".env that allows itself": (
-        {"OPENAI_BASE_URL": SERVER, "RAGLIFT_SEND_KEY_TO": "elsewhere.example:8443"},
-        {"OPENAI_API_KEY": KEY},
-    ),
 }
 
 
@@ -143,7 +139,6 @@ def test_a_key_is_sent_to_no_server_of_another_place(environment: Callable[..., 
         ConfigurationError, match=r"would be sent to elsewhere\.example:8443/v1; expected both from one "
     ) as caught:
         load_dot_env()
-    assert "RAGLIFT_SEND_KEY_TO=elsewhere.example:8443 in the environment" in str(caught.value)
     assert KEY not in str(caught.value)
     assert "me:pw" not in str(caught.value)
     assert set(file) & set(os.environ) == set()
@@ -159,14 +154,9 @@ def test_a_key_is_sent_to_no_server_of_another_place(environment: Callable[..., 
         pytest.param({"OPENAI_BASE_URL": SERVER}, {}, id="no key"),
         pytest.param({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, {"OPENAI_API_KEY": KEY}, id="on this machine"),
         pytest.param({"OPENAI_BASE_URL": SERVER}, {"ANTHROPIC_API_KEY": KEY}, id="key of another provider"),
-        pytest.param(
-            {"OPENAI_BASE_URL": SERVER},
-            {"OPENAI_API_KEY": KEY, "RAGLIFT_SEND_KEY_TO": "other.example, elsewhere.example:8443"},
-            id="allowed",
-        ),
     ],
 )
-def test_what_is_from_one_place_or_allowed_is_set(
+def test_what_is_from_one_place_is_set(
     environment: Callable[..., None], file: dict[str, str], variables: dict[str, str]
 ) -> None:
     environment(file, **variables)

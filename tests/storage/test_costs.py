@@ -18,7 +18,6 @@ COST = Cost(
     whole=StageLatency("retrieve + rerank", 49, 0.21, 0.26, failed=1),
     index=IndexCost(1200, 1100, 1100, 3.25, 1_843_200),
     throughput={"retrieve": 240.5, "rerank": None},
-    tokens_billed=12_345,
 )
 
 

@@ -47,11 +47,12 @@ def sweep(island: Dataset) -> Sweep:
 @pytest.fixture
 def _small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two texts a request, and little patience."""
+    monkeypatch.setattr(openai_embeddings, "_TEXTS_PER_REQUEST", 2)
+    monkeypatch.setattr(openai_embeddings, "_SECONDS", 0.5)
     retry_policy = openai_embeddings.RetryPolicy(3, 5.0, first_wait=0.01)
 
-    def made(name: str, **_: object) -> openai_embeddings.OpenAIEmbedder:
-        model = name.partition(":")[2]
-        return openai_embeddings.OpenAIEmbedder(model, retry_policy=retry_policy, texts_per_request=2, timeout=0.5)
+    def made(name: str, **_: object) -> openai_embeddings.LangChainEmbedder:
+        return openai_embeddings.LangChainEmbedder.by_name(name, retry_policy=retry_policy)
 
     monkeypatch.setattr("raglift.sweep.measuring.embedder_by_name", made)
 

@@ -65,7 +65,7 @@ def test_two_rerankers_are_two_stages(tmp_path: Path) -> None:
         reranker("s", ["lamp", "horn"], "lamp", at=40),
     ]
     (call,) = only(read(tmp_path, spans)).calls
-    assert [stage.stage for stage in call.stages] == ["retrieve", "rerank", "rerank2"]
+    assert [stage.stage for stage in call.stages] == ["retrieve", "rerank", "rerank-2"]
 
 
 def test_parallel_searches_keep_their_own_rerankers(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def context(session: rl.Session) -> list[str] | None:
 
 
 def test_the_context_is_what_the_last_prompt_has_in_its_order(tmp_path: Path) -> None:
-    prompt = f"Sources:\n{TEXTS['keeper'].upper()}\n\n{TEXTS['lamp'].replace(' ', chr(10))}"
+    prompt = f"Sources:\n{TEXTS['keeper']}\n\n{TEXTS['lamp'].replace(' ', chr(10))}"
     spans = [
         agent(),
         retriever("a", "lamp", "lamp", "gulls", at=1),

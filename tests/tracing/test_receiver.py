@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -22,15 +21,13 @@ import pytest
 import raglift as rl
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.tracing import TraceReceiver
-from raglift.tracing.receiving import receiver as module
-from raglift.tracing.receiving import requests
 
 from .spans import DATA, QUESTION, TEXTS, kind, model, request, retriever, span
 
 KEY = "sk-proj-Qm8Zt41LkWx90vYb2Rc7"
 
 APPLICATION = """
-import os, sys, time
+import sys, time
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -53,9 +50,6 @@ for number in range(int(count)):
         }
         with tracer.start_as_current_span("search", attributes=found):
             time.sleep(0.001)
-        if kind == "dies":
-            provider.force_flush()
-            os.kill(os.getpid(), 9)
 provider.shutdown()
 """
 
@@ -142,30 +136,20 @@ def test_spans_that_cannot_be_used_are_told_to_the_exporter(receiver: TraceRecei
     assert len(receiver.faults) == 1
 
 
-TOO_LARGE = gzip.compress(b" " * 5_000_000, mtime=0)
-
-
 @pytest.mark.parametrize(
     ("body", "headers", "status", "said"),
     [
         (b"{", {}, 400, "column"),
         (b'{"queries": []}', {}, 400, "found no resourceSpans"),
-        (b"\xff\xfe", {}, 400, "UTF-16"),
-        (b"[" * 200_000, {}, 400, "nested too deeply"),
         (b"{}", {"Content_Encoding": "gzip"}, 400, "no gzip"),
         (gzip.compress(b"{}" * 100, mtime=0)[:20], {"Content_Encoding": "gzip"}, 400, "ends too early"),
         (b"{}", {"Content_Encoding": "br"}, 415, "expected gzip or none"),
         (b"{}", {"kind": "text/plain"}, 415, "content type 'text/plain'"),
         (b"\x0a\xff\xff", {"kind": "application/x-protobuf"}, 400, "no protobuf of OTLP"),
         (b"{}", {"Host": "evil.example:4318"}, 403, "found the host 'evil.example'"),
-        (b"{}", {"path": "/"}, 404, ""),
-        (
-            gzip.compress(b" " * 5_000_000, mtime=0),
-            {"Content_Encoding": "gzip"},
-            413,
-            "unpacks to more than 1,000,000 bytes",
-        ),
-        (b" " * 1_000_001, {}, 413, "more than 1,000,000 bytes"),
+        (b"{}", {"path": "/"}, 404, "expected /v1/traces"),
+        (gzip.compress(b" " * 2_000_000, mtime=0), {"Content_Encoding": "gzip"}, 413, "unpacks to more than 1,000,000"),
+        (b" " * 1_000_001, {}, 413, "expected at most 1,000,000"),
     ],
 )
 def test_what_is_no_request_is_refused(
@@ -176,8 +160,7 @@ def test_what_is_no_request_is_refused(
     status: int,
     said: str,
 ) -> None:
-    monkeypatch.setattr(requests, "MOST_BYTES", 1_000_000)
-    monkeypatch.setattr(module, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("raglift.tracing.receiver.MOST_BYTES", 1_000_000)
     found, answer = send(receiver, body, **headers)
     assert found == status
     assert said in answer.decode()
@@ -260,9 +243,7 @@ def test_a_file_that_a_kill_cut_off_is_gone_on_with(tmp_path: Path) -> None:
     assert len(imported.faults) == 1
 
 
-@pytest.mark.parametrize(
-    "address", ["0.0.0.0:4318", "example.com:4318", "127.0.0.1", "127.0.0.1:99999", "::1", "[::]:1"]
-)
+@pytest.mark.parametrize("address", ["0.0.0.0:4318", "example.com:4318", "127.0.0.1", "127.0.0.1:99999"])
 def test_only_addresses_of_this_machine_are_listened_on(tmp_path: Path, address: str) -> None:
     with pytest.raises(ConfigurationError, match="expected an address and port of this machine"):
         TraceReceiver(tmp_path / "kept.jsonl", address)
@@ -281,9 +262,8 @@ def test_an_address_in_use_and_a_file_that_cannot_be_written_are_told(tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compression", ["none", "gzip"])
-def test_the_real_exporter_needs_one_environment_variable(receiver: TraceReceiver, compression: str) -> None:
-    done = application(receiver.endpoint, "batch", 20, OTEL_EXPORTER_OTLP_COMPRESSION=compression)
+def test_the_real_exporter_needs_one_environment_variable(receiver: TraceReceiver) -> None:
+    done = application(receiver.endpoint, "batch", 20, OTEL_EXPORTER_OTLP_COMPRESSION="gzip")
     assert done.returncode == 0, done.stderr
     imported = rl.read_traces(receiver.file, DATA)
     assert [session.repetition for session in imported.sessions] == list(range(1, 21))
@@ -293,16 +273,6 @@ def test_the_real_exporter_needs_one_environment_variable(receiver: TraceReceive
     found = rl.Chunk(TEXTS["lamp"], id="lamp")
     plain = rl.evaluate(lambda _: [found], DATA.only(ids=["q1"]), metrics=["ndcg"], ks=(1, 5), progress=False)
     assert ours.scores.values.tolist() == plain.scores.values.tolist()
-
-
-@pytest.mark.slow
-def test_an_application_that_is_killed_leaves_a_trace_without_its_root(receiver: TraceReceiver) -> None:
-    assert application(receiver.endpoint, "dies").returncode == -signal.SIGKILL
-    assert (receiver.spans, receiver.traces) == (1, 0)
-    application(receiver.endpoint, "simple")
-    imported = rl.read_traces(receiver.file, DATA)
-    assert [row.reason for row in imported.traces] == ["", ""]  # the one span stands for its trace
-    assert [row.calls for row in imported.traces] == [1, 1]
 
 
 def free_port() -> int:
@@ -347,19 +317,6 @@ def test_ctrl_c_evaluates_and_saves(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_number_of_traces_ends_it(tmp_path: Path) -> None:
-    listening = Listening(tmp_path, "--stop-after", "2")
-    application(listening.endpoint, "simple", 2)
-    code, out, err = listening.end()
-    assert (code, "2 traces of 2" in out) == (0, True), err
-    listening = Listening(tmp_path, "--stop-after", "1", "--overwrite", "--json")
-    application(listening.endpoint, "simple", 1)
-    code, out, err = listening.end()
-    assert code == 0, err
-    assert json.loads(out)["traces"]["joined"] == 3  # with those that were kept before
-
-
-@pytest.mark.slow
 def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
     listening = Listening(tmp_path)
     assert application(listening.endpoint, "simple", 5).returncode == 0
@@ -372,17 +329,7 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_pause_before_the_first_span_ends_it_too(tmp_path: Path) -> None:
-    code, _, err = Listening(tmp_path, "--idle", "0.5").end()
-    assert code == 2
-    assert "no spans" in err
-
-
-@pytest.mark.slow
-def test_without_any_span_there_is_an_error(tmp_path: Path) -> None:
-    listening = Listening(tmp_path)
-    time.sleep(0.5)
-    listening.process.send_signal(signal.SIGINT)
-    code, _, err = listening.end()
+def test_a_pause_without_any_span_ends_in_an_error(tmp_path: Path) -> None:
+    code, _, err = Listening(tmp_path, "--idle", "0.3").end()
     assert code == 2
     assert "found no spans; expected an application with OTEL_EXPORTER_OTLP_ENDPOINT" in err

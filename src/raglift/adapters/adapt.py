@@ -162,7 +162,7 @@ def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None)
     """Return all chunks that the system retrieves from; None when they are not known.
 
     Args:
-        system: as the user passed it; its adapter may know its chunks.
+        system: as the user passed it; raglift's own retrievers know their chunks.
         given: what the user says they are, in any form that a retriever may return; this goes first.
         doc_key: the metadata key that holds document ids.
 
@@ -171,8 +171,11 @@ def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None)
     """
     if given is not None:
         return [_chunk(item, place, doc_key) for place, item in enumerate(_listed(given))]
-    adapter = adapter_of(system)
-    return None if adapter is None else adapter.chunks(system, doc_key=doc_key)
+    for holder in (system, getattr(system, "index", None)):  # raglift's own retrievers, or their indexes
+        chunks = getattr(holder, "chunks", None)
+        if chunks and isinstance(chunks, (tuple, list)) and all(isinstance(chunk, Chunk) for chunk in chunks):
+            return list(chunks)
+    return None
 
 
 def _listed(given: Any) -> list[Any]:

@@ -7,19 +7,21 @@ reranking, and the hits are found that reached the prompt of the answer.
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.agent_texts import hits_in, places_of
-from raglift.adapters.asking import BothWays, Refusals
+from raglift.adapters.asking import Asked, Refusals
 from raglift.errors import QueryFailed
 from raglift.types.rankings import Call, Ranking, StageTrace
 from raglift.types.sessions import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from raglift.adapters.call_tree import CallTree
     from raglift.types.documents import Chunk
 
 
@@ -101,7 +103,7 @@ def call_of(search: Search) -> Call:
         seconds += [max((search.whole or 0.0) - sum(seconds), 0.0)] + [0.0] * (len(rankings) - len(seconds) - 1)
     query, others = _query_and_others(search)
     stages = tuple(
-        StageTrace(_stage_name(number), Ranking.of(ranking), took)
+        StageTrace(stage_name(number), Ranking.of(ranking), took)
         for number, (ranking, took) in enumerate(zip(rankings, seconds, strict=True))
     )
     return Call(
@@ -115,7 +117,8 @@ def call_of(search: Search) -> Call:
     )
 
 
-def _stage_name(number: int) -> str:
+def stage_name(number: int) -> str:
+    """Return what the hits of a search are called after so many rerankings."""
     return "retrieve" if number == 0 else "rerank" if number == 1 else f"rerank-{number}"
 
 
@@ -155,61 +158,77 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def final_context(calls: Sequence[Call], prompt: Sequence[str] | None) -> Ranking | None:
-    """Return the hits of a session that reached the prompt of its answer, in the order in which they are in it.
-
-    A hit whose text the prompt has is there as a whole; one of which it has only a beginning is there as that
-    beginning. A text that several calls returned is there once.
-
-    Args:
-        calls: of the session.
-        prompt: the texts of the prompt, without what the model said itself; None where it is not known.
-    """
-    if prompt is None:
-        return None
-    every = [hit for call in calls for stage in call.stages[::-1] for hit in stage.ranking]
-    return hits_in("\n".join(prompt), every)
-
-
-class FrameworkAgent(BothWays):
+class FrameworkAgent(Asked):
     """A framework's agent: `ask(query, under_way)` returns a session.
 
     Args:
         agent: what is asked; each query is the first of a conversation.
         who: the name of its class, for messages.
-        sync: whether it can be asked without an event loop.
-        asynchronous: whether it is async of its own.
+        retrieving: the names of its tools that are known to retrieve, so that a call of another need not have
+            retrieved.
+        doc_key: the metadata key of document ids.
+        by_async: whether only its async method answers.
     """
 
-    def __init__(self, agent: Any, who: str, *, sync: bool, asynchronous: bool) -> None:
-        super().__init__(sync=sync, asynchronous=asynchronous)
+    def __init__(
+        self, agent: Any, who: str, retrieving: Collection[str], doc_key: str | None, *, by_async: bool
+    ) -> None:
+        super().__init__(by_async=by_async)
         self.agent = agent
         self.who = who
+        self.retrieving = retrieving
+        self.doc_key = doc_key
         self.refusals = Refusals()
-        if sync:
+        if by_async:
+            self.asession_one, self.aretrieve_one = self.ask_async, self._aretrieve_one
+        else:
             self.session_one, self.retrieve_one = self.answer, self._retrieve_one
-        if asynchronous:
-            self.asession_one, self.aretrieve_one = self.answer_async, self._aretrieve_one
 
-    def session(
-        self, query: str, searches: Sequence[Search], documents: Scored | None, prompt: Sequence[str] | None
-    ) -> Session:
+    @abstractmethod
+    def read(self, results: Any) -> Scored:
+        """Return what a retriever of the framework gave as hits."""
+
+    @abstractmethod
+    def documents_in(self, answer: Any) -> Scored | None:
+        """Return the documents in the agent's answer; None if there are none."""
+
+    @abstractmethod
+    def check_nothing_found(self, answer: Any, *, called_tools: bool) -> None:
+        """Raise unless an answer without any search and documents means that the agent did not search.
+
+        Raises:
+            UnsupportedSystem: it searched by means that are not seen.
+        """
+
+    def begin(self, under_way: UnderWay, tree: CallTree) -> None:
+        """Note that the agent is asked now."""
+        under_way.begin(lambda: tuple(map(call_of, tree.searches(self.read, self.retrieving))))
+
+    def session(self, query: str, answer: Any, tree: CallTree, texts: Sequence[str] = ()) -> Session:
         """Return what the agent did for a query.
 
         Args:
             query: the question.
-            searches: that it made.
-            documents: those in its answer, which are the context if the prompt is not known; None if there are none.
-            prompt: the texts that the answer was written from.
+            answer: what it returned.
+            tree: what it called.
+            texts: those that its answer may be, if they are known.
 
         Raises:
             QueryFailed: every search failed.
+            UnsupportedSystem: it searched by means that are not seen.
         """
+        searches, documents = tree.searches(self.read, self.retrieving), self.documents_in(answer)
+        if documents is not None and len(searches) == 1 and not searches[0].tool:  # what it left of its one retrieval
+            searches = [replace(searches[0], handed_on=documents)]
+        elif not searches and documents:
+            searches = [Search(asked=query, handed_on=documents)]
+        elif not searches and documents is None:
+            self.check_nothing_found(answer, called_tools=bool(tree.of("tool")))
         calls = tuple(map(call_of, searches))
         if calls and all(call.error is not None for call in calls):
             what = f"its tool {calls[0].tool}" if calls[0].tool else "its retriever"
             raise QueryFailed(f"{self.who}: {what} failed: {calls[0].error}")
-        context = final_context(calls, prompt)
+        context = final_context(calls, tree.prompt(texts))
         if context is None and documents is not None:
             context = Ranking.of(documents)
         return Session(query, calls, context)
@@ -218,7 +237,23 @@ class FrameworkAgent(BothWays):
         return _ranking_of_calls(self.answer(query, UnderWay()), k)
 
     async def _aretrieve_one(self, query: str, k: int) -> Ranking:
-        return _ranking_of_calls(await self.answer_async(query, UnderWay()), k)
+        return _ranking_of_calls(await self.ask_async(query, UnderWay()), k)
+
+
+def final_context(calls: Sequence[Call], prompt: Sequence[str] | None) -> Ranking | None:
+    """Return the hits that reached the prompt of the answer, in its order; None if the prompt is not known.
+
+    A hit whose text the prompt has is there as a whole; one of which it has only a beginning is there as that
+    beginning. A text that several calls returned is there once.
+
+    Args:
+        calls: of the session.
+        prompt: the texts of the prompt, without what the model said itself.
+    """
+    if prompt is None:
+        return None
+    every = [hit for call in calls for stage in call.stages[::-1] for hit in stage.ranking]
+    return hits_in("\n".join(prompt), every)
 
 
 def _ranking_of_calls(session: Session, k: int) -> Ranking:

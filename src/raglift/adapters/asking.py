@@ -47,21 +47,19 @@ class Refusals:
             self._answered = True
 
 
-class BothWays(ABC):
-    """Is asked by a sync or an async method.
+class Asked(ABC):
+    """Is asked by a sync method, or by an async one where there is no other.
 
-    One of them may be a stub, which raises NotImplementedError and never answered: then the other is asked, and, once
-    that has answered, asked alone. A method that a framework derived from the stub raises the same; it is asked once.
+    A sync method that raises NotImplementedError and has never answered is a stub: then the async one is asked, and,
+    once that has answered, asked alone.
 
     Args:
-        sync: whether it can be asked without an event loop.
-        asynchronous: whether it is async of its own.
+        by_async: whether only the async method answers.
     """
 
-    def __init__(self, *, sync: bool = True, asynchronous: bool = False) -> None:
-        self._sync_answered = self._async_answered = False
-        self._sync_is_stub, self._async_is_stub = not sync, False
-        self._async_may_be_stub = not asynchronous
+    def __init__(self, *, by_async: bool = False) -> None:
+        self._by_async = by_async
+        self._answered = False
 
     @abstractmethod
     def ask(self, *given: Any) -> Any:
@@ -73,52 +71,27 @@ class BothWays(ABC):
 
     def answer(self, *given: Any) -> Any:
         """Return an answer, by the sync method if there is one."""
-        if not self._sync_is_stub:
+        if not self._by_async:
             try:
                 found = self.ask(*given)
             except NotImplementedError:
-                if self._sync_answered or self._async_is_stub:
+                if self._answered:
                     raise
             else:
-                self._sync_answered = True
+                self._answered = True
                 return found
-        try:
-            found = result_of(self.ask_async(*given))
-        except NotImplementedError:
-            self._async_is_stub = self._async_may_be_stub
-            raise
-        self._sync_is_stub = self._async_answered = True
-        return found
-
-    async def answer_async(self, *given: Any) -> Any:
-        """Return an answer without blocking, in a thread if there is no async method."""
-        if not self._async_is_stub:
-            try:
-                found = await self.ask_async(*given)
-            except NotImplementedError:
-                if self._async_answered or self._sync_is_stub:
-                    raise
-            else:
-                self._async_answered = True
-                return found
-        found = await asyncio.to_thread(self.ask, *given)
-        self._async_is_stub = self._sync_answered = True
+        found = result_of(self.ask_async(*given))
+        self._by_async = True
         return found
 
 
-class _Copied(BothWays):
+class _Copied(Asked):
     """A framework's object with a copy of it for each number of hits; the user's is never changed."""
 
     def __init__(
-        self,
-        system: Any,
-        *,
-        as_deployed: bool = False,
-        doc_key: str | None = None,
-        sync: bool = True,
-        asynchronous: bool = False,
+        self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None, by_async: bool = False
     ) -> None:
-        super().__init__(sync=sync, asynchronous=asynchronous)
+        super().__init__(by_async=by_async)
         self.system = system
         self.as_deployed = as_deployed
         self.doc_key = doc_key
@@ -147,19 +120,18 @@ class FrameworkRetriever(_Copied):
         system: what is asked.
         as_deployed: whether it keeps its own settings.
         doc_key: the metadata key of document ids.
-        sync: whether it can be asked without an event loop.
-        asynchronous: whether it is async of its own.
+        by_async: whether only its async method answers.
     """
 
     takes_filters = False
     """Whether a query's metadata filter can be passed on."""
 
-    def __init__(self, system: Any, *, sync: bool = True, asynchronous: bool = False, **settings: Any) -> None:
-        super().__init__(system, sync=sync, asynchronous=asynchronous, **settings)
-        if sync:
-            self.retrieve_one = self._retrieve_one
-        if asynchronous:
+    def __init__(self, system: Any, *, by_async: bool = False, **settings: Any) -> None:
+        super().__init__(system, by_async=by_async, **settings)
+        if by_async:
             self.aretrieve_one = self._aretrieve_one
+        else:
+            self.retrieve_one = self._retrieve_one
 
     def filtered_copy(self, k: int, given: Filter) -> Any:  # noqa: ARG002
         """Return the copy that is asked for `k` hits among the matching documents, if the system takes filters."""
@@ -176,7 +148,7 @@ class FrameworkRetriever(_Copied):
 
     async def _aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         system = await asyncio.to_thread(self._at_depth, k, given)  # making it may load a model
-        return self._ranking(await self.answer_async(system, query), k)
+        return self._ranking(await self.ask_async(system, query), k)
 
 
 class FrameworkReranker(_Copied):
@@ -187,41 +159,21 @@ class FrameworkReranker(_Copied):
         as_deployed: whether it keeps the number of hits that it lets through.
         doc_key: the metadata key of document ids, for documents that it adds.
         asks_for_none: whether it is asked for no candidates too, as the engine or pipeline does that it is a part of.
-        sync: whether it can be asked without an event loop.
-        asynchronous: whether it is async of its own.
     """
 
     candidates: Callable[[Ranking, str | None], Candidates]
     """Makes documents of a ranking, with the metadata key of document ids."""
 
-    def __init__(
-        self,
-        system: Any,
-        *,
-        asks_for_none: bool = False,
-        sync: bool = True,
-        asynchronous: bool = False,
-        **settings: Any,
-    ) -> None:
-        super().__init__(system, sync=sync, asynchronous=asynchronous, **settings)
+    def __init__(self, system: Any, *, asks_for_none: bool = False, **settings: Any) -> None:
+        super().__init__(system, **settings)
         self._asks_for_none = asks_for_none
-        if sync:
-            self.rerank_one = self._rerank_one
-        if asynchronous:
-            self.arerank_one = self._arerank_one
 
-    def _rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return what it makes of a ranking."""
         if not (ranking.hits or self._asks_for_none):
             return Ranking()
         candidates = type(self).candidates(ranking, self.doc_key)
         return candidates.ranking(self.answer(self.copy(len(ranking)), query, candidates.documents))
-
-    async def _arerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        if not (ranking.hits or self._asks_for_none):
-            return Ranking()
-        candidates = type(self).candidates(ranking, self.doc_key)
-        reranker = await asyncio.to_thread(self.copy, len(ranking))  # making it may load a model
-        return candidates.ranking(await self.answer_async(reranker, query, candidates.documents))
 
 
 class Candidates(Protocol):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dis
 import math
-from abc import abstractmethod
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.types.documents import Chunk
@@ -21,11 +20,27 @@ _MODULES = ("langchain", "llama_index", "haystack", "functions")
 """Modules of this package with an `ADAPTER`, in the order in which they are asked."""
 
 
-class Adapter(Protocol):
-    """Turns a framework's objects into stages, chunks and scores."""
+@dataclass(frozen=True)
+class Adapter:
+    """What an adapter of a framework has: one for each framework, in a table at the end of its module."""
 
     name: str
     """The framework's name, for people."""
+    owns: Callable[[Any], bool]
+    """Whether an object (a system, a reranker or a result) is one of this framework's; imports no framework."""
+    retriever_stages: Callable[..., list[Stage]]
+    """Returns the stages of a system: one `RetrieveStage`, then a `RerankStage` for each reranker inside it.
+
+    Called as `retriever_stages(system, as_deployed=…, doc_key=…)`. The system must not be changed. `as_deployed`: every
+    part keeps its own settings: what has a depth of its own is asked without another (`RetrieveStage.has_own_depth`),
+    and rerankers keep the number of hits that they let through. Otherwise each part is asked, on a copy, for as many
+    hits as there are candidates. `doc_key` is the metadata key that holds a result's document id; None for the
+    framework's usual ones. Raises `UnsupportedSystem` for an object of the framework that retrieves nothing.
+    """
+    reranker_stages: Callable[..., list[RerankStage]]
+    """Returns the stages of a reranker: `reranker_stages(reranker, as_deployed=…)`; raises `UnsupportedSystem`."""
+    chunk_and_score: Callable[[Any, str | None], tuple[Chunk, float | None] | None]
+    """Returns one result of a retriever as a chunk and a score, by a `doc_key`; None if it is not such a result."""
     packages: tuple[str, ...] = ()
     """The distributions whose versions a run records."""
     systems: str = ""
@@ -34,45 +49,6 @@ class Adapter(Protocol):
     """What is accepted as a reranker, for messages."""
     results: str = ""
     """What is accepted as one result of a retriever, for messages."""
-
-    @abstractmethod
-    def owns(self, obj: Any) -> bool:
-        """Whether an object (a system, a reranker or a result) is one of this framework's; imports no framework."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
-        """Return the stages of a system: one `RetrieveStage`, then a `RerankStage` for each reranker inside it.
-
-        Args:
-            system: what the user passed; it must not be changed.
-            as_deployed: whether every part keeps its own settings: what has a depth of its own is asked without another
-                (`RetrieveStage.has_own_depth`), and rerankers keep the number of hits that they let through. Otherwise
-                each part is asked, on a copy, for as many hits as there are candidates.
-            doc_key: the metadata key that holds a result's document id; None for the framework's usual ones.
-
-        Raises:
-            UnsupportedSystem: an object of this framework that retrieves nothing.
-        """
-        raise NotImplementedError
-
-    @abstractmethod
-    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
-        """Return the stages of a reranker.
-
-        Raises:
-            UnsupportedSystem: an object of this framework that does not rerank.
-        """
-        raise NotImplementedError
-
-    @abstractmethod
-    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
-        """Return one result of a retriever as a chunk and a score; None if it is not such a result."""
-        raise NotImplementedError
-
-    def chunks(self, system: Any, *, doc_key: str | None = None) -> Sequence[Chunk] | None:  # noqa: ARG002
-        """Return all chunks that a system can retrieve; None if they are not known."""
-        return None
 
 
 def adapter_of(obj: Any) -> Adapter | None:
@@ -107,16 +83,6 @@ def finite(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     return float(value) if math.isfinite(value) else None
-
-
-def never_returns(function: Any) -> bool:
-    """Whether a method can only raise, as the sync one of a retriever that is async only; False if it is not Python."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return False
-    # Every coroutine function begins with a RETURN_GENERATOR
-    names = {each.opname for each in dis.get_instructions(code)} - {"RETURN_GENERATOR"}
-    return not any(name.startswith("RETURN_") for name in names)
 
 
 def is_count(value: Any) -> TypeGuard[int]:

@@ -6,7 +6,6 @@ import copy
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import is_from
@@ -20,15 +19,13 @@ if TYPE_CHECKING:
 
 
 _MILVUS = "langchain_milvus"
-_LANCEDB = "langchain_community.vectorstores.lancedb"
 
 
 def langchain_filter(store: Any, given: Filter) -> Any:
     """Return a filter as a LangChain vector store takes it.
 
-    `InMemoryVectorStore` takes a function of a document, Qdrant an object of its client, Milvus and LanceDB an
-    expression; the others, among them FAISS, Chroma and PGVector, take operators as MongoDB writes them:
-    `{"year": {"$gte": 2020}}`.
+    `InMemoryVectorStore` takes a function of a document, Qdrant an object of its client, Milvus an expression; the
+    others, among them FAISS, Chroma and PGVector, take operators as MongoDB writes them: `{"year": {"$gte": 2020}}`.
 
     Args:
         store: a LangChain `VectorStore`.
@@ -40,9 +37,7 @@ def langchain_filter(store: Any, given: Filter) -> Any:
     if is_from(store, "langchain_core.vectorstores.in_memory"):
         return lambda document: given.matches(document.metadata)
     if is_from(store, _MILVUS):
-        return _expression(given, partial(_milvus_field, store), partial(json.dumps, ensure_ascii=False), "==", "[]")
-    if is_from(store, _LANCEDB):
-        return _expression(given, lambda key: f"metadata.`{key}`", _sql_value, "=", "()")
+        return _milvus_expression(store, given)
     conditions = [_mongo(one) for one in _conditions(given)]
     return conditions[0] if len(conditions) == 1 else {"$and": conditions}
 
@@ -61,27 +56,15 @@ def _mongo(one: Condition) -> dict[str, Any]:
     return {one.key: {f"${one.operator}": list(one.values) if one.operator == ANY_OF else one.values[0]}}
 
 
-def _expression(
-    given: Filter, field: Callable[[str], str], value: Callable[[Value], str], equals: str, brackets: str
-) -> str:
-    """Return a filter as an expression: `year >= 2020 and language in ["de", "en"]`.
-
-    Args:
-        given: the filter.
-        field: returns what stands for a key.
-        value: returns what stands for a value.
-        equals: the sign of equality.
-        brackets: what a list stands in: the opening and the closing one.
-    """
-    signs = {EQUALS: equals, "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-
-    def condition(one: Condition) -> str:
-        values = ", ".join(map(value, one.values))
-        if one.operator == ANY_OF:
-            return f"{field(one.key)} in {brackets[0]}{values}{brackets[1]}"
-        return f"{field(one.key)} {signs[one.operator]} {values}"
-
-    return " and ".join(map(condition, _conditions(given)))
+def _milvus_expression(store: Any, given: Filter) -> str:
+    """Return a filter as an expression: `year >= 2020 and language in ["de", "en"]`."""
+    signs = {EQUALS: "==", ANY_OF: "in", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+    conditions = []
+    for one in _conditions(given):
+        value = list(one.values) if one.operator == ANY_OF else one.values[0]
+        written = json.dumps(value, ensure_ascii=False)
+        conditions.append(f"{_milvus_field(store, one.key)} {signs[one.operator]} {written}")
+    return " and ".join(conditions)
 
 
 def _milvus_field(store: Any, key: str) -> str:
@@ -90,14 +73,6 @@ def _milvus_field(store: Any, key: str) -> str:
     if field:
         return f"{field}[{json.dumps(key, ensure_ascii=False)}]"
     return key if key.isidentifier() else f"$meta[{json.dumps(key, ensure_ascii=False)}]"
-
-
-def _sql_value(value: Value) -> str:
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))  # LanceDB compares no column of integers with 2020.0
-    return str(value).lower()  # true and false
 
 
 def _qdrant_filter(given: Filter, prefix: str) -> Any:
@@ -139,8 +114,6 @@ def both_langchain(own: Any, added: Any, given: Filter) -> Any:
         return added
     if isinstance(own, str) and isinstance(added, str):
         return f"({own}) and ({added})"
-    if isinstance(own, Mapping) and isinstance(added, str):  # LanceDB takes a mapping of columns to texts as well
-        return " and ".join([*(f"{key} = {_sql_value(str(value))}" for key, value in own.items()), f"({added})"])
     if isinstance(own, Mapping) and isinstance(added, Mapping):
         return {"$and": [dict(own), dict(added)]}
     if isinstance(own, Callable) and isinstance(added, Callable):  # type: ignore[arg-type]

@@ -34,85 +34,77 @@ _ENOUGH_TO_TELL = 3
 """From as many numbers on, 0, 1, 2, … in any order are more likely indices than counts."""
 
 
-class PlainAdapter(Adapter):
-    """Adapts what no framework made; also the last to be asked, for anything that can be called."""
-
-    name = "raglift"
-
-    def owns(self, obj: Any) -> bool:
-        """Whether it is a function, an address, or an object whose methods are those of raglift's protocols."""
-        if isinstance(obj, ServiceRetriever) or inspect.isroutine(obj) or isinstance(obj, partial):
-            return True
-        if isinstance(obj, str):
-            return is_http_address(obj) or is_mcp_reference(obj)
-        fits = (_misfit(obj, names) is None for names in (_RETRIEVE_METHODS, _RERANK_METHODS) if _has_any(obj, names))
-        return any(fits)
-
-    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
-        """Return the one stage of a system.
-
-        Raises:
-            UnsupportedSystem: it cannot be called, or its methods take other arguments.
-        """
-        if isinstance(system, str) and is_http_address(system):
-            system = HttpRetriever(system)
-        if isinstance(system, str) and is_mcp_reference(system):
-            system = McpRetriever(system)
-        if isinstance(system, ServiceRetriever):
-            service = system.with_doc_key(doc_key)
-            fixed = service.depth_fixed
-            own = as_deployed and bool(fixed)
-            return [RetrieveStage(service, str(service), () if own else fixed, asynchronous=True, has_own_depth=own)]
-        if _has_any(system, _RETRIEVE_METHODS):
-            _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
-            return [RetrieveStage(system, _described(system))]
-        if callable(system):
-            return [retriever_stage(system, as_deployed=as_deployed, doc_key=doc_key)]
-        raise UnsupportedSystem(
-            f"system: found a {type(system).__name__}; expected {accepted('systems')}, a function from a query to "
-            "results, or an object with retrieve(queries, k) or retrieve_one(query, k)"
-        )
-
-    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:  # noqa: ARG002
-        """Return the one stage of a reranker.
-
-        Raises:
-            UnsupportedSystem: it cannot be called, or its methods take other arguments.
-        """
-        if _has_any(reranker, _RERANK_METHODS):
-            _require_two_arguments(reranker, _RERANK_METHODS, "queries, rankings")
-            return [RerankStage(reranker, _described(reranker))]
-        if callable(reranker):
-            return [reranker_stage(reranker)]
-        raise UnsupportedSystem(
-            f"reranker: found a {type(reranker).__name__}; expected a name, a CrossEncoder, {accepted('rerankers')}, "
-            "a function of a query and texts, or an object with rerank(queries, rankings) or "
-            "rerank_one(query, ranking)"
-        )
-
-    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
-        """Return a text, a chunk, a hit, a mapping, or a pair of any result and a score, as a chunk and a score."""
-        if isinstance(result, (tuple, list)) and len(result) == 2:
-            chunk, _ = chunk_and_score(result[0], doc_key)
-            return chunk, _given_score(result[1])
-        if isinstance(result, Hit):
-            return result.chunk, result.score
-        if isinstance(result, Chunk):
-            return result, None
-        if isinstance(result, str):
-            return Chunk(result), None
-        return chunk_of_mapping(result, doc_key) if isinstance(result, Mapping) else None
-
-    def chunks(self, system: Any, *, doc_key: str | None = None) -> Sequence[Chunk] | None:  # noqa: ARG002
-        """Return the chunks that raglift's own retrievers, or their indexes, hold."""
-        for holder in (system, getattr(system, "index", None)):
-            chunks = getattr(holder, "chunks", None)
-            if chunks and isinstance(chunks, (tuple, list)) and all(isinstance(chunk, Chunk) for chunk in chunks):
-                return list(chunks)
-        return None
+def _owns(obj: Any) -> bool:
+    """Whether it is a function, an address, or an object whose methods are those of raglift's protocols."""
+    if isinstance(obj, ServiceRetriever) or inspect.isroutine(obj) or isinstance(obj, partial):
+        return True
+    if isinstance(obj, str):
+        return is_http_address(obj) or is_mcp_reference(obj)
+    fits = (_misfit(obj, names) is None for names in (_RETRIEVE_METHODS, _RERANK_METHODS) if _has_any(obj, names))
+    return any(fits)
 
 
-ADAPTER = PlainAdapter()
+def retriever_stages(system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+    """Return the one stage of a system that no framework made.
+
+    Raises:
+        UnsupportedSystem: it cannot be called, or its methods take other arguments.
+    """
+    if isinstance(system, str) and is_http_address(system):
+        system = HttpRetriever(system)
+    if isinstance(system, str) and is_mcp_reference(system):
+        system = McpRetriever(system)
+    if isinstance(system, ServiceRetriever):
+        service = system.with_doc_key(doc_key)
+        fixed = service.depth_fixed
+        own = as_deployed and bool(fixed)
+        left = () if own else fixed
+        return [RetrieveStage(service, str(service), depth_fixed=left, asynchronous=True, has_own_depth=own)]
+    if _has_any(system, _RETRIEVE_METHODS):
+        _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
+        return [RetrieveStage(system, _described(system))]
+    if callable(system):
+        return [retriever_stage(system, as_deployed=as_deployed, doc_key=doc_key)]
+    raise UnsupportedSystem(
+        f"system: found a {type(system).__name__}; expected {accepted('systems')}, a function from a query to "
+        "results, or an object with retrieve(queries, k) or retrieve_one(query, k)"
+    )
+
+
+def reranker_stages(reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:  # noqa: ARG001
+    """Return the one stage of a reranker that no framework made.
+
+    Raises:
+        UnsupportedSystem: it cannot be called, or its methods take other arguments.
+    """
+    if _has_any(reranker, _RERANK_METHODS):
+        _require_two_arguments(reranker, _RERANK_METHODS, "queries, rankings")
+        return [RerankStage(reranker, _described(reranker))]
+    if callable(reranker):
+        return [reranker_stage(reranker)]
+    raise UnsupportedSystem(
+        f"reranker: found a {type(reranker).__name__}; expected a name, a CrossEncoder, {accepted('rerankers')}, "
+        "a function of a query and texts, or an object with rerank(queries, rankings) or "
+        "rerank_one(query, ranking)"
+    )
+
+
+def _chunk_and_score(result: Any, doc_key: str | None) -> tuple[Chunk, float | None] | None:
+    """Return a text, a chunk, a hit, a mapping, or a pair of any result and a score, as a chunk and a score."""
+    if isinstance(result, (tuple, list)) and len(result) == 2:
+        chunk, _ = chunk_and_score(result[0], doc_key)
+        return chunk, _given_score(result[1])
+    if isinstance(result, Hit):
+        return result.chunk, result.score
+    if isinstance(result, Chunk):
+        return result, None
+    if isinstance(result, str):
+        return Chunk(result), None
+    return chunk_of_mapping(result, doc_key) if isinstance(result, Mapping) else None
+
+
+ADAPTER = Adapter("raglift", _owns, retriever_stages, reranker_stages, _chunk_and_score)
+"""For what no framework made; also the last to be asked, for anything that can be called."""
 
 
 def retriever_stage(
@@ -135,7 +127,7 @@ def retriever_stage(
     name = _name_of(function)
     fixed = () if own or depth is not None else (f"{name} (it takes no k)",)
     retriever = _FunctionRetriever(function, None if own or depth is None else depth.name, doc_key, keeps_all=own)
-    return RetrieveStage(retriever, f"function {name}", fixed, has_own_depth=own or depth is None)
+    return RetrieveStage(retriever, f"function {name}", depth_fixed=fixed, has_own_depth=own or depth is None)
 
 
 def reranker_stage(function: Callable[..., Any]) -> RerankStage:

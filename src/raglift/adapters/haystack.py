@@ -27,112 +27,68 @@ from raglift.adapters.haystack_components import (
     is_component,
     is_pipeline,
     sockets,
-    stored,
 )
-from raglift.adapters.overriding import are_async, asked_whole, base_from, overridden, sync_is_newer
+from raglift.adapters.overriding import are_async, asked_whole, base_from, overridden
 from raglift.adapters.results import results_in
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
-from raglift.retrieval.cross_encoder import read_by_cross_encoder
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
     from raglift.adapters.stages import Stage
-    from raglift.types.rankings import ReadInPart
 
 
 DOCUMENT_KEYS = ("source_id", "doc_id", "document_id", "file_path", "file_name", "source")
 """Where a document's id is looked for in `meta`; `source_id` is what Haystack's splitters write."""
 
-_RUN = (("run", "run_async"),)
 _OF_PIPELINES = ("run", "run_async", "run_async_generator", "stream", "_run_component", "_run_component_async", "graph")
 """What a pipeline is asked by, and what it runs its components with."""
 _INCLUDE = "include_outputs_from"
 
 
-class HaystackAdapter(Adapter):
-    """Adapts Haystack's objects."""
+def retriever_stages(system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
+    """Open a pipeline into its stages, or adapt a component from a query's text to documents.
 
-    name = "Haystack"
-    packages = ("haystack-ai",)
-    systems = "a Haystack retriever or pipeline"
-    rerankers = "a Haystack ranker"
-    results = "a Haystack Document"
+    Args:
+        system: the pipeline or component.
+        as_deployed: keep every depth and `top_k` that it was given, instead of raising them.
+        doc_key: the key of `meta` that holds the source document's id; see `chunk_of`.
 
-    def owns(self, obj: Any) -> bool:
-        """Whether an object is Haystack's, or of a class that `@component` decorates."""
-        return not isinstance(obj, type) and (is_from(obj, "haystack") or is_component(obj))
-
-    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
-        """Open a pipeline into its stages, or adapt a component from a query's text to documents.
-
-        Raises:
-            UnsupportedSystem: it is neither, takes no text, gives no documents, or has several outputs with documents.
-        """
-        changed: tuple[str, ...] = ()
-        unopened = ""
-        if is_pipeline(system):
-            source, rankers = _opened(system)
-            if changed := overridden(system, base_from(system, "haystack"), _OF_PIPELINES):
-                unopened = asked_whole(system, changed, reranks=bool(rankers))
-                source, rankers = _whole(system), []
-        elif is_component(system):
-            source, rankers = _Source.of_component(system), []
-        else:
-            raise UnsupportedSystem(
-                f"system: found a {type(system).__name__}; expected a Haystack component from a query's text to "
-                "documents, or a Pipeline; a document store is asked through a retriever"
-            )
-        always_async = are_async(system, changed)  # whoever asks it, asks it so
-        asynchronous = source.supports_async or always_async
-        retriever = _Retriever(source, as_deployed=as_deployed, doc_key=doc_key, asynchronous=asynchronous)
-        fixed = () if as_deployed else source.fixed()
-        stages: list[Stage] = [
-            RetrieveStage(
-                retriever,
-                str(source),
-                fixed,
-                asynchronous=always_async,
-                has_own_depth=as_deployed,
-                unopened=unopened,
-            )
-        ]
-        settings = {"as_deployed": as_deployed, "doc_key": doc_key, "asks_for_none": True}  # as a pipeline does
-        return stages + [_rerank_stage(ranker, **settings) for ranker in rankers]
-
-    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
-        """Adapt a component from documents to documents.
-
-        Raises:
-            UnsupportedSystem: it is none.
-        """
-        return [_rerank_stage(reranker, as_deployed=as_deployed)]
-
-    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
-        """Return a Haystack Document as a chunk, with its score."""
-        if not is_from(result, "haystack.dataclasses") or not hasattr(result, "meta") or not hasattr(result, "content"):
-            return None
-        return chunk_of(result, doc_key), finite(result.score)
-
-    def chunks(self, system: Any, *, doc_key: str | None = None) -> list[Chunk] | None:
-        """Return what the in-memory stores hold that a system retrieves from; None if it asks anything else."""
-        if not (is_pipeline(system) or is_component(system)):
-            return None
-        source = _opened(system)[0] if is_pipeline(system) else _Source.of_component(system)
-        found: dict[str, Chunk] = {}
-        for part in source.parts:
-            if part.retrieves:
-                documents = stored(part.component)
-                if documents is None:
-                    return None
-                found |= {document.id: chunk_of(document, doc_key) for document in documents}
-        return list(found.values())
+    Raises:
+        UnsupportedSystem: it is neither, takes no text, gives no documents, or has several outputs with documents.
+    """
+    changed: tuple[str, ...] = ()
+    unopened = ""
+    if is_pipeline(system):
+        source, rankers = _opened(system)
+        if changed := overridden(system, base_from(system, "haystack"), _OF_PIPELINES):
+            unopened = asked_whole(system, changed, reranks=bool(rankers))
+            source, rankers = _whole(system), []
+    elif is_component(system):
+        source, rankers = _Source.of_component(system), []
+    else:
+        raise UnsupportedSystem(
+            f"system: found a {type(system).__name__}; expected a Haystack component from a query's text to "
+            "documents, or a Pipeline; a document store is asked through a retriever"
+        )
+    by_async = are_async(system, changed)  # whoever asks it, asks it so
+    retriever = _Retriever(source, as_deployed=as_deployed, doc_key=doc_key, by_async=by_async)
+    fixed = () if as_deployed else source.fixed()
+    first = RetrieveStage(retriever, str(source), depth_fixed=fixed, has_own_depth=as_deployed, unopened=unopened)
+    settings = {"as_deployed": as_deployed, "doc_key": doc_key, "asks_for_none": True}  # as a pipeline does
+    return [first, *(_rerank_stage(ranker, **settings) for ranker in rankers)]
 
 
-ADAPTER = HaystackAdapter()
+def reranker_stages(reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
+    """Adapt a component from documents to documents.
+
+    Raises:
+        UnsupportedSystem: it is none.
+    """
+    return [_rerank_stage(reranker, as_deployed=as_deployed)]
 
 
 def chunk_of(document: Any, doc_key: str | None = None) -> Chunk:
@@ -204,12 +160,6 @@ class _Source:
             "An embedding retriever goes behind a text embedder in a Pipeline; for anything else pass a function of "
             "the query that runs it"
         )
-
-    @property
-    def supports_async(self) -> bool:
-        """Whether every component is async of its own."""
-        runs = self.pipeline is None or (hasattr(self.pipeline, "run_async") and not sync_is_newer(self.pipeline, _RUN))
-        return runs and all(_runs_async(part.component) for part in self.parts)
 
     def __str__(self) -> str:
         """Name the components."""
@@ -391,11 +341,6 @@ class _Retriever(FrameworkRetriever):
         return [(chunk_of(document, self.doc_key), finite(document.score)) for document in documents]
 
 
-def _runs_async(component: Any) -> bool:
-    """Whether a component is async of its own, and a subclass did not override its sync method alone."""
-    return bool(getattr(component, "__haystack_supports_async__", False)) and not sync_is_newer(component, _RUN)
-
-
 def _rerank_stage(component: Any, **settings: Any) -> RerankStage:
     """Adapt a component from documents to documents, which may be a part of a pipeline.
 
@@ -417,7 +362,7 @@ def _rerank_stage(component: Any, **settings: Any) -> RerankStage:
             f"reranker: found a {who} whose inputs {', '.join(missing)} must be given; expected no more than documents "
             "and the query's text: pass a function of the query and the texts that runs it"
         )
-    return RerankStage(_Ranker(part, asynchronous=_runs_async(component), **settings), described(component))
+    return RerankStage(_Ranker(part, **settings), described(component))
 
 
 class Candidates:
@@ -490,17 +435,6 @@ class _Ranker(FrameworkReranker):
     async def ask_async(self, copied: tuple[Any, dict[str, int]], query: str, documents: list[Any]) -> list[Any]:
         return self._documents(await copied[0].run_async(**self._inputs(query, documents), **copied[1]))
 
-    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
-        """Return how many candidates a `SentenceTransformersSimilarityRanker` reads in part; None for others."""
-        ranker = self.system.component
-        if type(ranker).__name__ != "SentenceTransformersSimilarityRanker":
-            return None
-        asked = [
-            _similarity_inputs(ranker, query, Candidates(ranking).documents)
-            for query, ranking in zip(queries, rankings, strict=True)
-        ]
-        return read_by_cross_encoder(getattr(ranker, "_cross_encoder", None), asked)
-
     def _inputs(self, query: str, documents: list[Any]) -> dict[str, Any]:
         return self.system.arguments(query) | {document_inputs(self.system.component)[0]: list(documents)}
 
@@ -509,11 +443,21 @@ class _Ranker(FrameworkReranker):
         return _documents(outputs, document_outputs(component)[0], type(component).__name__)
 
 
-def _similarity_inputs(ranker: Any, query: str, documents: Sequence[Any]) -> tuple[str, list[str]]:
-    """Return the query and the texts as a `SentenceTransformersSimilarityRanker` gives them to its cross-encoder."""
-    texts = []
-    for document in documents:
-        embedded = [document.meta.get(name) for name in ranker.meta_fields_to_embed]
-        parts = [*(str(value) for value in embedded if value is not None), document.content or ""]
-        texts.append(ranker.document_prefix + ranker.embedding_separator.join(parts) + ranker.document_suffix)
-    return ranker.query_prefix + query + ranker.query_suffix, texts
+def _chunk_and_score(result: Any, doc_key: str | None) -> tuple[Chunk, float | None] | None:
+    """Return a Haystack Document as a chunk, with its score."""
+    if not is_from(result, "haystack.dataclasses") or not hasattr(result, "meta") or not hasattr(result, "content"):
+        return None
+    return chunk_of(result, doc_key), finite(result.score)
+
+
+ADAPTER = Adapter(
+    name="Haystack",
+    owns=lambda obj: not isinstance(obj, type) and (is_from(obj, "haystack") or is_component(obj)),
+    retriever_stages=retriever_stages,
+    reranker_stages=reranker_stages,
+    chunk_and_score=_chunk_and_score,
+    packages=("haystack-ai",),
+    systems="a Haystack retriever or pipeline",
+    rerankers="a Haystack ranker",
+    results="a Haystack Document",
+)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 from raglift.adapters.base import is_count, is_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 
 DEPTH_NAMES = ("top_k", "top_k_per_retriever")
@@ -107,12 +107,8 @@ class Part:
         for name in DEPTH_NAMES:
             if name in self.open:
                 own = getattr(self.component, name, self.open[name].default_value)
-                if is_count(own):
-                    raised[name] = max(own, k)
-                elif name == "top_k_per_retriever":  # None stands for the retrievers' own
-                    raised[name] = max([k, *_inner_depths(self.component)])
-        if not raised and self.retrieves and "top_k" in self.open:
-            raised["top_k"] = max([k, *_inner_depths(self.component)])
+                if is_count(own) or self.retrieves:  # None stands for the depth of what it asks
+                    raised[name] = max(own, k) if is_count(own) else k
         return raised
 
     def warm_up(self) -> None:
@@ -135,41 +131,6 @@ class Part:
         if "top_k" in self.closed:
             return " (another component sets top_k)"
         return None if self.depths(1) or has_depth or not self.retrieves else ""
-
-
-def _inner_depths(component: Any) -> Iterator[int]:
-    """Yield the depths of the components inside one: of a list, or of a component made of a pipeline."""
-    for inner in _inner(component):
-        own = getattr(inner, "top_k", None)
-        yield from [own] if is_count(own) else _inner_depths(inner)
-
-
-def _inner(component: Any) -> list[Any]:
-    """Return the components that one holds itself, in a list, or in a pipeline that it is made of."""
-    held: list[Any] = []
-    for name, value in list(vars(component).items()):
-        if name.startswith("__haystack"):  # the pipeline that it was added to
-            continue
-        if is_pipeline(value):
-            held += [inner for _, inner in value.walk()]
-        elif isinstance(value, list | tuple | dict):
-            held += value.values() if isinstance(value, dict) else value
-        else:
-            held.append(value)
-    return [inner for inner in held if is_component(inner)]
-
-
-def stored(component: Any) -> list[Any] | None:
-    """Return the documents that a retriever may find, where all of its stores are in memory."""
-    from haystack.document_stores.in_memory import InMemoryDocumentStore
-
-    store = getattr(component, "document_store", None)
-    if isinstance(store, InMemoryDocumentStore):
-        return list(store.filter_documents(filters=getattr(component, "filters", None)))
-    found = [stored(inner) for inner in _inner(component) if document_outputs(inner)] if store is None else []
-    if not found or None in found:
-        return None
-    return [document for documents in found for document in documents or ()]
 
 
 def described(component: Any) -> str:

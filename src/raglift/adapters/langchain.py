@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever, Refusals
-from raglift.adapters.base import Adapter, finite, is_from, never_returns
+from raglift.adapters.base import Adapter, finite, is_from
 from raglift.adapters.filters import takes_langchain_filter, with_langchain_filter
 from raglift.adapters.langchain_agents import LangChainAgent
 from raglift.adapters.langchain_chains import (
@@ -31,11 +31,8 @@ from raglift.adapters.langchain_depth import (
     ENTRIES,
     RETRIEVING,
     children,
-    is_wrapper,
     resolved,
     with_depth,
-    with_kept_candidates,
-    with_own_settings,
 )
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, scored_documents
 from raglift.adapters.overriding import (
@@ -45,61 +42,23 @@ from raglift.adapters.overriding import (
     is_as_written,
     on_object,
     overridden,
-    sync_is_newer,
 )
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
-from raglift.retrieval.cross_encoder import read_by_cross_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from langchain_core.documents import Document
 
     from raglift.adapters.stages import Stage
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
-    from raglift.types.rankings import Ranking, ReadInPart
 
 
 _SHOWN = ("vectorstore", "model", "embeddings")
 """Fields that distinguish two objects of one class; shown as a model name or a class name, never as a repr."""
 
 
-class LangChainAdapter(Adapter):
-    """Adapts LangChain's objects."""
-
-    name = "LangChain"
-    packages = ("langchain-core",)
-    systems = "a LangChain retriever, vector store or Runnable"
-    rerankers = "a LangChain document compressor"
-    results = "a LangChain Document"
-
-    def owns(self, obj: Any) -> bool:
-        """Whether an object is built on langchain-core."""
-        return is_from(obj, "langchain_core")
-
-    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
-        """Return the stages of what turns a question into documents; see `retriever_stages`."""
-        return list(retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
-
-    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
-        """Return the stages of a compressor or transformer; see `reranker_stages`."""
-        return reranker_stages(reranker, as_deployed=as_deployed)
-
-    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
-        """Return a document as a chunk, with the score in its metadata."""
-        if not isinstance(getattr(result, "page_content", None), str):
-            return None
-        return chunk_of(result, doc_key), finite(result.metadata.get("score"))
-
-
-ADAPTER = LangChainAdapter()
-
-
-def retriever_stages(
-    obj: Any, *, as_deployed: bool = False, doc_key: str | None = None
-) -> list[RetrieveStage | RerankStage]:
+def retriever_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
     """Adapt anything of LangChain's that turns a question into documents.
 
     Args:
@@ -129,9 +88,7 @@ def retriever_stages(
     return _stages(resolved(obj), None, as_deployed, doc_key)
 
 
-def _stages(
-    runnable: Any, asked: Asking | None, as_deployed: bool, doc_key: str | None
-) -> list[RetrieveStage | RerankStage]:
+def _stages(runnable: Any, asked: Asking | None, as_deployed: bool, doc_key: str | None) -> list[Stage]:
     """Return the stages of a Runnable, which is asked as the chain is of which it is a part."""
     if opened := _opened(runnable):
         base, compressor = opened
@@ -144,18 +101,15 @@ def _stages(
         return _stages(resolved(found), None if by_text else asked or asking(runnable), as_deployed, doc_key)
     asked = asked or asking(runnable)
     runnable = without_memory(runnable)
-    name, sync = _describe(runnable), _answers_sync(runnable)
+    name, by_async = _describe(runnable), not _answers_sync(runnable)
     if asked.is_agent:
-        agent = LangChainAgent(runnable, asked, doc_key, sync=sync, asynchronous=not sync or _answers_async(runnable))
-        return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
+        agent = LangChainAgent(runnable, asked, doc_key, by_async=by_async)
+        return [RetrieveStage(agent, name, depth_fixed=() if as_deployed else (name,), has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
     unopened, changed = _unopened(runnable)
-    sync = sync and not are_async(runnable, changed)  # if only async methods are overridden, its users ask it by these
-    asynchronous = not sync or _answers_async(runnable)
-    retriever = _Retriever(
-        runnable, asked, as_deployed=as_deployed, doc_key=doc_key, sync=sync, asynchronous=asynchronous
-    )
-    return [RetrieveStage(retriever, name, fixed, has_own_depth=as_deployed, unopened=unopened)]
+    by_async = by_async or are_async(runnable, changed)  # if only these are overridden, its users ask it by them
+    retriever = _Retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key, by_async=by_async)
+    return [RetrieveStage(retriever, name, depth_fixed=fixed, has_own_depth=as_deployed, unopened=unopened)]
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -178,13 +132,11 @@ def _rerank_stages(obj: Any, as_deployed: bool, doc_key: str | None) -> list[Rer
         raise UnsupportedSystem(
             f"reranker: found {type(obj).__name__}; expected a LangChain document compressor or transformer"
         )
-    changed = changes(obj, "DocumentCompressorPipeline", (*_COMPRESS[0], "transformers"))
+    changed = changes(obj, "DocumentCompressorPipeline", (*_COMPRESS, "transformers"))
     if changed == ():
         members: list[Any] = obj.transformers  # type: ignore[union-attr]
         return [stage for member in members for stage in _rerank_stages(member, as_deployed, doc_key)]
-    sync = _compresses_sync(obj)
-    asynchronous = not sync or _answers_async(obj)
-    reranker = _Reranker(obj, as_deployed=as_deployed, doc_key=doc_key, sync=sync, asynchronous=asynchronous)
+    reranker = _Reranker(obj, as_deployed=as_deployed, doc_key=doc_key)
     unopened = asked_whole(obj, changed, reranks=False) if changed else ""
     return [RerankStage(reranker, _describe(obj), unopened=unopened)]
 
@@ -221,9 +173,8 @@ def _unopened(runnable: Any) -> tuple[str, tuple[str, ...]]:
     return asked_whole(runnable, changed, reranks=reranks) if changed else "", changed
 
 
-_COMPRESS = (("compress_documents", "acompress_documents"), ("transform_documents", "atransform_documents"))
+_COMPRESS = ("compress_documents", "acompress_documents")
 _OF_COMPRESSION = (*ENTRIES, *RETRIEVING, "base_retriever", "base_compressor")
-_SIDES = (("invoke", "ainvoke"), RETRIEVING, *_COMPRESS)
 
 
 class _Retriever(FrameworkRetriever):
@@ -236,7 +187,7 @@ class _Retriever(FrameworkRetriever):
         self._refusals = Refusals()
 
     def copy_at(self, count: int | None) -> Any:
-        return with_own_settings(self.system) if count is None else with_depth(self.system, count)[0]
+        return with_depth(self.system, count)[0]
 
     def filtered_copy(self, k: int, given: Filter) -> Any:
         if self.as_deployed or "k" not in self.system.search_kwargs:
@@ -302,7 +253,7 @@ class _Reranker(FrameworkReranker):
     candidates = Candidates
 
     def copy_at(self, count: int | None) -> Any:
-        return self.system if count is None else with_kept_candidates(self.system, count)
+        return with_depth(self.system, count)[0]
 
     def ask(self, part: Any, query: str, documents: list[Document]) -> list[Document]:
         if hasattr(part, "compress_documents"):
@@ -313,22 +264,6 @@ class _Reranker(FrameworkReranker):
         if hasattr(part, "acompress_documents"):
             return documents_in(await part.acompress_documents(documents, query), type(part).__name__)
         return documents_in(await part.atransform_documents(documents), type(part).__name__)
-
-    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
-        """Return how many candidates a cross-encoder reads in part; None for another compressor."""
-        if changes(self.system, "CrossEncoderReranker", _COMPRESS[0]) != ():
-            return None
-        asked = [
-            (query, [chunk.text for chunk in ranking.chunks]) for query, ranking in zip(queries, rankings, strict=True)
-        ]
-        # `model` is a HuggingFaceCrossEncoder, whose `client` is sentence-transformers' CrossEncoder
-        return read_by_cross_encoder(getattr(self.system.model, "client", None), asked)
-
-
-def _compresses_sync(part: Any) -> bool:
-    """Whether a compressor can be asked without an event loop: its sync method is no stub beside an async one."""
-    name = next((sync for sync, _ in _COMPRESS if hasattr(part, sync)), "")
-    return not (never_returns(getattr(part, name, None)) and _overrides_async_method(part))
 
 
 def _describe(part: Any) -> str:
@@ -359,7 +294,6 @@ def _label(value: Any) -> str:
 
 def _answers_sync(part: Any) -> bool:
     """Whether a part can be asked without an event loop: nothing in it is a coroutine function alone."""
-    from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import RunnableLambda
 
     part = resolved(part)
@@ -367,59 +301,24 @@ def _answers_sync(part: Any) -> bool:
         return hasattr(part, "func")
     if is_graph(part):
         return graph_answers_sync(part)
-    if isinstance(part, BaseRetriever) and never_returns(getattr(part, "_get_relevant_documents", None)):
-        return False
     return all(_answers_sync(child) for child in inside(part))
 
 
-def _answers_async(part: Any) -> bool:
-    """Whether a part's own code, and that of every part inside it, is asynchronous.
-
-    The rule: the class overrides its async method (`_aget_relevant_documents`, `acompress_documents`,
-    `atransform_documents`, or `ainvoke`) outside langchain-core, whose default runs the sync one in a
-    thread; its embeddings override theirs; and it holds no vector store, because nothing tells whether a
-    store's async method does more than start a thread.
-    """
-    from langchain_core.runnables import RunnableLambda
-
-    part = resolved(part)
-    if isinstance(part, RunnableLambda):
-        return hasattr(part, "afunc")
-    if sync_is_newer(part, _SIDES):
-        return False
-    if not all(_answers_async(child) and not _async_method_raises(child) for child in children(part)):
-        return False
-    return is_wrapper(part) or (
-        _overrides_async_method(part)
-        and getattr(part, "vectorstore", None) is None
-        and _embeds_async(getattr(part, "embeddings", None))
-    )
+def _chunk_and_score(result: Any, doc_key: str | None) -> tuple[Chunk, float | None] | None:
+    """Return a document as a chunk, with the score in its metadata."""
+    if not isinstance(getattr(result, "page_content", None), str):
+        return None
+    return chunk_of(result, doc_key), finite(result.metadata.get("score"))
 
 
-def _overrides_async_method(part: Any) -> bool:
-    """Whether the async method is defined outside langchain-core.
-
-    Identity with the base's method would not do: `BaseRetriever.__init_subclass__` puts a thread-running
-    method into each subclass whose sync method takes no `run_manager`.
-    """
-    method = _async_method(part)
-    return method is not None and not method.__module__.startswith("langchain_core.")
-
-
-def _async_method_raises(part: Any) -> bool:
-    """Whether the async method is only a stub: inside another part it is found out after a model was called."""
-    return never_returns(_async_method(resolved(part)))
-
-
-def _async_method(part: Any) -> Any:
-    names = ("_aget_relevant_documents", "acompress_documents", "atransform_documents", "ainvoke")
-    return next((found for name in names if (found := getattr(type(part), name, None))), None)
-
-
-def _embeds_async(embeddings: Any) -> bool:
-    from langchain_core.embeddings import Embeddings
-
-    return not isinstance(embeddings, Embeddings) or (
-        type(embeddings).aembed_query is not Embeddings.aembed_query
-        and type(embeddings).aembed_documents is not Embeddings.aembed_documents
-    )
+ADAPTER = Adapter(
+    name="LangChain",
+    owns=lambda obj: is_from(obj, "langchain_core"),
+    retriever_stages=retriever_stages,
+    reranker_stages=reranker_stages,
+    chunk_and_score=_chunk_and_score,
+    packages=("langchain-core",),
+    systems="a LangChain retriever, vector store or Runnable",
+    rerankers="a LangChain document compressor",
+    results="a LangChain Document",
+)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.agents import FrameworkAgent, Scored, Search, call_of
-from raglift.adapters.langchain_calls import AgentCalls, listener, searches_in_messages
+from raglift.adapters.agents import FrameworkAgent, Scored
+from raglift.adapters.langchain_calls import AgentCalls, listener
 from raglift.adapters.langchain_documents import scored_documents
 from raglift.adapters.results import WITHOUT_ARTIFACTS, is_tool_message, lists_in, results_in
 from raglift.errors import QueryFailed, UnsupportedSystem
@@ -37,14 +37,12 @@ class LangChainAgent(FrameworkAgent):
         runnable: the agent.
         asked: how it is asked.
         doc_key: the metadata key of document ids.
-        sync: whether it can be asked without an event loop.
-        asynchronous: whether it is async of its own.
+        by_async: whether only its async method answers.
     """
 
-    def __init__(self, runnable: Any, asked: Asking, doc_key: str | None, *, sync: bool, asynchronous: bool) -> None:
-        super().__init__(runnable, asked.who, sync=sync, asynchronous=asynchronous)
+    def __init__(self, runnable: Any, asked: Asking, doc_key: str | None, *, by_async: bool) -> None:
+        super().__init__(runnable, asked.who, asked.retrieving, doc_key, by_async=by_async)
         self._asked = asked
-        self._doc_key = doc_key
 
     def ask(self, query: str, under_way: UnderWay) -> Session:
         """Return what the agent did for a query.
@@ -54,66 +52,56 @@ class LangChainAgent(FrameworkAgent):
             UnsupportedSystem: its tools hand on no documents.
         """
         with self.refusals:
-            tree = self._begin(under_way)
+            tree = listener()
+            self.begin(under_way, tree)
             answer = self.agent.invoke(self._asked.question(query), config={"callbacks": [tree]})
-            searches, documents = self._searches(query, answer, tree)
-        return self._session(query, answer, tree, searches, documents)
+            return self._session(query, answer, tree)
 
     async def ask_async(self, query: str, under_way: UnderWay) -> Session:
         """Return what the agent did for a query, without blocking; see `ask`."""
         with self.refusals:
-            tree = self._begin(under_way)
+            tree = listener()
+            self.begin(under_way, tree)
             answer = await self.agent.ainvoke(self._asked.question(query), config={"callbacks": [tree]})
-            searches, documents = self._searches(query, answer, tree)
-        return self._session(query, answer, tree, searches, documents)
+            return self._session(query, answer, tree)
 
-    def _begin(self, under_way: UnderWay) -> AgentCalls:
-        tree = listener()
-        under_way.begin(lambda: tuple(map(call_of, self._searches_of(tree))))
-        return tree
-
-    def _session(
-        self, query: str, answer: Any, tree: AgentCalls, searches: list[Search], documents: Scored | None
-    ) -> Session:
+    def _session(self, query: str, answer: Any, tree: AgentCalls) -> Session:
         texts = _answers(answer)
         stopped = next((text for text in texts if text.strip().startswith(_LIMITS)), None)
         if stopped is not None:
             raise QueryFailed(f"{self.who}: a limit of steps was reached: “{stopped}”")
-        return self.session(query, searches, documents, tree.prompt(texts))
+        return self.session(query, answer, tree, texts)
 
-    def _searches(self, query: str, answer: Any, tree: AgentCalls) -> tuple[list[Search], Scored | None]:
-        """Return the searches of a run, and the documents in the agent's answer, if there are any."""
-        searches = self._searches_of(tree, answer)
-        found = answer if not isinstance(answer, Mapping) else None
-        lists = lists_in(answer) if isinstance(answer, Mapping) else {}
-        documents = self._read(next(iter(lists.values()))) if len(lists) == 1 else None
-        if searches:
-            only = searches[0] if len(searches) == 1 and not searches[0].tool else None
-            if only is not None and documents:  # what a graph left of the one retrieval that it made
-                searches = [Search(**{**vars(only), "handed_on": documents})]
-            return searches, documents
-        if found is not None or lists:
-            documents = self._read(found if found is not None else results_in(answer, self.who, self._asked.call))
-            return ([Search(asked=query, handed_on=documents)] if documents else []), documents
+    def read(self, results: Any) -> Scored:
+        """Return documents as hits."""
+        return tuple(scored_documents(results, self.who, self.doc_key))
+
+    def documents_in(self, answer: Any) -> Scored | None:
+        """Return the documents that the answer, or the state of a graph, is or holds."""
+        if not isinstance(answer, Mapping):
+            return self.read(answer) if isinstance(answer, (list, tuple)) else None
+        lists = list(lists_in(answer).values())
+        return self.read(lists[0]) if len(lists) == 1 else None
+
+    def check_nothing_found(self, answer: Any, *, called_tools: bool) -> None:
+        """Raise unless an agent that may search did not.
+
+        Raises:
+            UnsupportedSystem: its tools hand on no documents, or its answer holds none, or several lists of them.
+        """
+        if not isinstance(answer, Mapping):
+            self.read(answer)  # which says what was expected
+            return
+        if lists_in(answer):
+            results_in(answer, self.who, self._asked.call)  # which says that there are several
         messages = answer.get("messages")
-        used = tree.tools() or (isinstance(messages, Sequence) and any(map(is_tool_message, messages)))
-        used = used or bool(answer.get("intermediate_steps"))
-        if self._asked.knows_tools or (self._asked.may_be_empty and not used):
-            return [], None
-        if used:
+        called_tools = called_tools or bool(answer.get("intermediate_steps"))
+        called_tools = called_tools or (isinstance(messages, Sequence) and any(map(is_tool_message, messages)))
+        if self.retrieving or (self._asked.may_be_empty and not called_tools):
+            return
+        if called_tools:
             raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {WITHOUT_ARTIFACTS}")
-        self._read(results_in(answer, self.who, self._asked.call))  # which says what was expected
-        return [], None
-
-    def _searches_of(self, tree: AgentCalls, answer: Any = None) -> list[Search]:
-        searches = tree.searches(self._read, self._asked.retrieving)
-        messages = answer.get("messages") if isinstance(answer, Mapping) else None
-        if isinstance(messages, Sequence) and not isinstance(messages, str):
-            searches += searches_in_messages(messages, tree.tool_calls(), self._read, self._asked.retrieving)
-        return searches
-
-    def _read(self, results: Any) -> Scored:
-        return tuple(scored_documents(results, self.who, self._doc_key))
+        results_in(answer, self.who, self._asked.call)  # which says what was expected
 
 
 def _answers(answer: Any) -> list[str]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from raglift.adapters.base import is_from, never_returns
+from raglift.adapters.base import is_from
 from raglift.adapters.langchain_depth import ENTRIES, children, resolved
 from raglift.adapters.overriding import base_from, base_named, overridden
 from raglift.adapters.results import (
@@ -56,11 +56,6 @@ class Asking:
     """Whether an answer without any documents means that none were retrieved."""
     retrieving: frozenset[str] = frozenset()
     """The names of an agent's tools that are known to retrieve, so that a call of another need not have retrieved."""
-
-    @property
-    def knows_tools(self) -> bool:
-        """Whether a tool of an agent is known to retrieve."""
-        return bool(self.retrieving)
 
     def question(self, query: str) -> Any:
         """Return the input for a query's text."""
@@ -406,7 +401,5 @@ def graph_answers_sync(graph: Any) -> bool:
             return False
         for tool in getattr(part, "tools_by_name", {}).values():
             if getattr(tool, "coroutine", None) is not None and getattr(tool, "func", None) is None:
-                return False
-            if never_returns(getattr(type(tool), "_run", None)):
                 return False
     return True

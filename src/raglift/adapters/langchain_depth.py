@@ -1,22 +1,14 @@
-"""What a LangChain retriever or compressor consists of, and how much it returns, raised on a copy.
-
-Depth is raised and never lowered: a retriever that looks deeper than asked, as when a fusion reads 100 hits
-of each side, keeps doing so, and its ranking is cut afterwards.
-"""
+"""What a LangChain retriever or compressor consists of, and how much it returns, raised on a copy."""
 
 from __future__ import annotations
 
-import copy
 import inspect
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.base import is_count
+from raglift.adapters.depth import Walk, attributes_of, named
 from raglift.adapters.overriding import on_object
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 ENTRIES = (
     *("invoke", "ainvoke", "batch", "abatch", "batch_as_completed", "abatch_as_completed"),
@@ -41,176 +33,132 @@ _DEFAULT_FETCH_K = 20
 """What every LangChain vector store fetches before it filters or diversifies."""
 
 
-def with_depth(part: Any, k: int) -> tuple[Any, tuple[str, ...]]:
-    """Copy a retriever so that it returns at least `k` documents, wherever that can be set.
+def with_depth(part: Any, k: int | None) -> tuple[Any, tuple[str, ...]]:
+    """Copy a retriever or compressor so that it returns at least `k` documents, wherever that can be set.
 
     Args:
-        part: a LangChain retriever or other Runnable; it is not changed.
-        k: how many documents are wanted.
+        part: a LangChain retriever or other Runnable, or a compressor or transformer; it is not changed.
+        k: how many documents are wanted; None for its own settings.
 
     Returns:
         The copy, and the parts whose depth could not be set: `EnsembleRetriever.retrievers[1]: MyRetriever`.
         What follows the retriever in a sequence is among them: it may drop what the retriever found.
     """
-    deepening = _Deepening(k)
-    return deepening.of(part), tuple(deepening.fixed)
+    walk = _Walk(k)
+    return walk.visit(part), tuple(walk.fixed)
 
 
-def with_kept_candidates(part: Any, candidates: int) -> Any:
-    """Copy a compressor or transformer so that `top_n` and its like are at least `candidates`.
+class _Walk(Walk):
+    def visit(self, part: Any, path: str = "") -> Any:
+        part = resolved(part)
+        if changed := [entry for entry in (*ENTRIES, *RETRIEVING) if on_object(part, entry)]:
+            # A function that was set on the object asks the object that it knows, and no copy
+            self.fixed.append(f"{named(part, path)} (its own {changed[0]})")
+            return part
+        return super().visit(part, path)
 
-    A limit of None is not a limit and stays.
-    """
-    return _Deepening(candidates).of(part)
+    def is_part(self, owner: Any, name: str, value: Any) -> bool:
+        """Whether a field's value is a retriever or compressor; an LLM chain next to it is neither."""
+        from langchain_core.documents import BaseDocumentCompressor
+        from langchain_core.retrievers import BaseRetriever
+        from langchain_core.runnables import Runnable
 
+        if isinstance(value, BaseRetriever | BaseDocumentCompressor):
+            return True
+        return isinstance(value, Runnable) and ("retriever" in name or _is_wrapper(owner))
 
-def with_own_settings(part: Any) -> Any:
-    """Copy what asking a retriever would change in it; all its settings stay."""
-    return _Deepening(None).of(part)
+    def path_of(self, twin: Any, owner: str, path: str, place: str) -> str:
+        return path if place == "bound" and _is_wrapper(twin) else f"{owner}.{place}"
 
-
-class _Deepening:
-    """One copy of a tree of parts; with no `k`, every depth stays as it is."""
-
-    def __init__(self, k: int | None) -> None:
-        self.k = k
-        self.fixed: list[str] = []
-
-    def of(self, part: Any, path: str = "") -> Any:
+    def deepen(self, twin: Any, path: str) -> None:
         from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer
         from langchain_core.retrievers import BaseRetriever
         from langchain_core.runnables import Runnable
 
-        part = resolved(part)
-        name = f"{path}: {type(part).__name__}" if path else type(part).__name__
-        if isinstance(part, BaseDocumentCompressor | BaseDocumentTransformer):
-            return part if self.k is None else _copied(part, self._limits(part) | self._nested(part, path))
-        if changed := [entry for entry in (*ENTRIES, *RETRIEVING) if on_object(part, entry)]:
-            # A function that was set on the object asks the object that it knows, and no copy
-            self.fixed.append(f"{name} (its own {changed[0]})")
-            return part
-        if is_wrapper(part):
-            return _copied(part, self._bound_arguments(part) | self._nested(part, path))
-        if (place := _retrieving_step(part)) is not None:
-            return _copied(part, self._steps(part, place, path))
-        if _is_branch(part):
-            return _copied(part, self._ways(part, path))
-        own = self._depth(part)
-        nested = self._nested(part, path) if isinstance(part, BaseRetriever) else {}
-        inner = [item for value in nested.values() for item in _members(value) if isinstance(item, Runnable)]
-        if not own and not inner:
-            self.fixed.append(name)
-        elif hasattr(part, "docstore"):  # MultiVectorRetriever: several child chunks may lead to one document
-            self.fixed.append(f"{name} (k counts child chunks)")
-        return _copied(part, own | nested | _written_to(part))
+        if isinstance(twin, BaseDocumentCompressor | BaseDocumentTransformer):
+            self._raise_limits(twin)
+            self.enter(twin, path)
+        elif _is_wrapper(twin):
+            arguments = getattr(twin, "kwargs", {})
+            if is_count(arguments.get("k")):  # of a `bind(k=…)`, which would override the depth below it
+                _put(twin, "kwargs", {**arguments, "k": self.raised(arguments["k"])})
+            self.enter(twin, path)
+        elif (place := _retrieving_step(twin)) is not None:
+            self._deepen_step(twin, place, path)
+        elif _is_branch(twin):
+            owner, ways = path or type(twin).__name__, enumerate(twin.branches)
+            _put(twin, "branches", [(when, self.visit(way, f"{owner}.branches[{at}]")) for at, (when, way) in ways])
+            _put(twin, "default", self.visit(twin.default, f"{owner}.default"))
+        else:
+            has_depth = self._raise_depth(twin)
+            inner = self.enter(twin, path) if isinstance(twin, BaseRetriever) else []
+            if not has_depth and not any(isinstance(part, Runnable) for part in inner):
+                self.fixed.append(named(twin, path))
+            elif hasattr(twin, "docstore"):  # MultiVectorRetriever: several child chunks may lead to one document
+                self.fixed.append(f"{named(twin, path)} (k counts child chunks)")
+            _copy_what_is_written_to(twin)
 
-    def _raised(self, value: int | None) -> int | None:
-        if value is None or self.k is None:
-            return value if self.k is None else self.k
-        return max(value, self.k)
+    def _raise_limits(self, compressor: Any) -> None:
+        """Raise the limits of a compressor; None is not a limit and stays."""
+        for name in _RERANKER_FIELDS:
+            if is_count(value := getattr(compressor, name, None)):
+                _put(compressor, name, self.raised(value))
 
-    def _limits(self, part: Any) -> dict[str, Any]:
-        """The limits of a compressor, raised."""
-        present = {name: getattr(part, name, None) for name in _RERANKER_FIELDS}
-        return {name: self._raised(value) for name, value in present.items() if is_count(value)}
+    def _raise_depth(self, retriever: Any) -> bool:
+        """Raise the depth fields of a retriever; None there is the default of a service, so it is set."""
+        fields = getattr(type(retriever), "model_fields", {})
+        depths = {name: getattr(retriever, name) for name in _RETRIEVER_FIELDS if name in fields}
+        depths = {name: value for name, value in depths.items() if value is None or is_count(value)}
+        search_kwargs = getattr(retriever, "search_kwargs", None)
+        # A class with a field of its own passes that field and these arguments to one call: not twice
+        searches = isinstance(search_kwargs, dict) and ("k" in search_kwargs or not depths)
+        if self.k is not None:
+            for name, value in depths.items():
+                _put(retriever, name, self.raised(value))
+            if searches:
+                _put(retriever, "search_kwargs", self._search_kwargs(retriever, search_kwargs or {}))
+            if "top_n" in fields and is_count(retriever.top_n):  # beside a k it is what a reranker keeps
+                _put(retriever, "top_n", self.raised(retriever.top_n))
+        return bool(depths) or searches or "top_n" in fields
 
-    def _depth(self, part: Any) -> dict[str, Any]:
-        """The depth fields of a retriever, raised; None there is the default of a service, so it is set."""
-        if self.k is None:
-            return {}
-        fields = getattr(type(part), "model_fields", {})
-        present = {name: getattr(part, name) for name in _RETRIEVER_FIELDS if name in fields}
-        update: dict[str, Any] = {
-            name: self._raised(value) for name, value in present.items() if value is None or is_count(value)
-        }
-        search_kwargs = getattr(part, "search_kwargs", None)
-        # a class with a field of its own passes that field and these arguments to one call: not twice
-        if isinstance(search_kwargs, dict) and ("k" in search_kwargs or not update):
-            update["search_kwargs"] = self._search_kwargs(part, search_kwargs)
-        if "top_n" in fields and is_count(part.top_n):  # beside a k it is what a reranker keeps
-            update["top_n"] = self._raised(part.top_n)
-        return update
-
-    def _bound_arguments(self, part: Any) -> dict[str, Any]:
-        """The arguments of a `bind(k=…)`, which would override the depth of the retriever below it."""
-        arguments = getattr(part, "kwargs", {})
-        if not is_count(arguments.get("k")):
-            return {}
-        return {"kwargs": {**arguments, "k": self._raised(arguments["k"])}}
-
-    def _steps(self, part: Any, place: int, path: str) -> dict[str, Any]:
-        """The fields of a sequence, with the step that retrieves deepened; what follows it may cut."""
-        owner = path or type(part).__name__
-        steps = list(part.steps)
-        steps[place] = self.of(steps[place], f"{owner}.steps[{place}]")
+    def _deepen_step(self, sequence: Any, place: int, path: str) -> None:
+        """Deepen the step of a sequence that retrieves; what follows it may cut."""
+        owner, steps = path or type(sequence).__name__, list(sequence.steps)
+        steps[place] = self.visit(steps[place], f"{owner}.steps[{place}]")
         later = list(enumerate(steps))[place + 1 :]
         self.fixed += [f"{owner}.steps[{at}]: {type(step).__name__} (after the retriever)" for at, step in later]
-        return {"first": steps[0], "middle": steps[1:-1], "last": steps[-1]}
+        for name, value in (("first", steps[0]), ("middle", steps[1:-1]), ("last", steps[-1])):
+            _put(sequence, name, value)
 
-    def _ways(self, part: Any, path: str) -> dict[str, Any]:
-        """The fields of a branch, with each way deepened."""
-        owner = path or type(part).__name__
-        ways = [
-            (condition, self.of(way, f"{owner}.branches[{place}]"))
-            for place, (condition, way) in enumerate(part.branches)
-        ]
-        return {"branches": ways, "default": self.of(part.default, f"{owner}.default")}
-
-    def _search_kwargs(self, part: Any, given: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a vector search, with `k` and, where it would cap the result, `fetch_k` raised."""
-        k = self._raised(given.get("k"))
+    def _search_kwargs(self, retriever: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a vector search, with `k` and, where it would cap the result, `fetch_k` raised."""
+        k = self.raised(given.get("k"))
         fetch_k = given.get("fetch_k", _DEFAULT_FETCH_K)
-        if getattr(part, "search_type", None) == "mmr":
+        if getattr(retriever, "search_type", None) == "mmr":
             return given | {"k": k, "fetch_k": max(fetch_k, k or 0)}
-        search = getattr(getattr(part, "vectorstore", None), "similarity_search", None)
+        search = getattr(getattr(retriever, "vectorstore", None), "similarity_search", None)
         if given.get("filter") is not None and search and "fetch_k" in inspect.signature(search).parameters:
             # FAISS filters only the `fetch_k` nearest: keep the user's ratio of fetched to returned
             fetch_k = max(fetch_k, math.ceil(fetch_k * (k or 0) / (given.get("k") or _DEFAULT_K)))
             return given | {"k": k, "fetch_k": fetch_k}
         return given | {"k": k}
 
-    def _nested(self, part: Any, path: str) -> dict[str, Any]:
-        """The fields with parts in them, each part deepened."""
-        from pydantic import BaseModel
 
-        if not isinstance(part, BaseModel):
-            return {}
-        owner = path or type(part).__name__
-
-        def deepened(child: Any, place: str) -> Any:
-            return self.of(child, path if place == "bound" and is_wrapper(part) else f"{owner}.{place}")
-
-        return {field: _mapped(part, field, value, deepened) for field, value in _child_fields(part).items()}
+def _put(twin: Any, name: str, value: Any) -> None:
+    """Set an attribute of a copy, also of a frozen model."""
+    held = next((space for space, held, _ in attributes_of(twin) if held == name), vars(twin))
+    held[name] = value
 
 
-def _written_to(part: Any) -> dict[str, Any]:
-    """Copies of the documents in which a TimeWeightedVectorStoreRetriever notes when they were last read."""
-    stream = getattr(part, "memory_stream", None)
-    if not isinstance(stream, list):
-        return {}
-    copies = [document.model_copy(update={"metadata": dict(document.metadata)}) for document in stream]
-    return {"memory_stream": copies}
+def _copy_what_is_written_to(twin: Any) -> None:
+    """Copy the documents in which a TimeWeightedVectorStoreRetriever notes when they were last read."""
+    stream = getattr(twin, "memory_stream", None)
+    if isinstance(stream, list):
+        copies = [document.model_copy(update={"metadata": dict(document.metadata)}) for document in stream]
+        _put(twin, "memory_stream", copies)
 
 
-def _copied(part: Any, update: dict[str, Any]) -> Any:
-    """Return a shallow copy with some attributes replaced, private ones too; the part itself if none are."""
-    from pydantic import BaseModel
-
-    if not update:
-        return part
-    if not isinstance(part, BaseModel):
-        twin = copy.copy(part)
-        for name, value in update.items():
-            setattr(twin, name, value)
-        return twin
-    private = {name: value for name, value in update.items() if name not in type(part).model_fields}
-    model = part.model_copy(update={name: value for name, value in update.items() if name not in private})
-    if private and model.__pydantic_private__ is not None:
-        model.__pydantic_private__.update(private)
-    return model
-
-
-def is_wrapper(part: Any) -> bool:
+def _is_wrapper(part: Any) -> bool:
     """Whether a Runnable only passes its input on: `with_retry`, `with_config`, `bind`, `with_fallbacks`."""
     from langchain_core.runnables import RunnableWithFallbacks
     from langchain_core.runnables.base import RunnableBindingBase
@@ -256,49 +204,7 @@ def _retrieves(part: Any) -> bool:
 
     if isinstance(part, BaseRetriever) or _retrieving_step(part) is not None:
         return True
-    return (is_wrapper(part) or _is_branch(part)) and any(_retrieves(child) for child in children(part))
-
-
-def _child_fields(part: Any) -> dict[str, Any]:
-    """Return the fields and private attributes that hold nested retrievers or compressors.
-
-    A value is one part, or a list, tuple or dict with parts in it.
-    """
-    from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer
-    from langchain_core.runnables import Runnable
-
-    anything = (Runnable, BaseDocumentCompressor, BaseDocumentTransformer)
-
-    def holds_parts(field: str, value: Any) -> bool:
-        if isinstance(value, list | tuple | dict):  # a first look is enough: a list of documents can be long
-            first = next(iter(value.values() if isinstance(value, dict) else value), None)
-            if not isinstance(first, anything):
-                return False
-        return any(_is_part(part, field, item) for item in _members(value))
-
-    held = {name: value for name, value in dict(vars(part)).items() if name in type(part).model_fields}
-    held |= part.__pydantic_private__ or {}
-    return {field: value for field, value in held.items() if holds_parts(field, value)}
-
-
-def _members(value: Any) -> list[Any]:
-    """Return the items of a list, tuple or dict, or the value itself as the only one."""
-    if isinstance(value, dict):
-        return list(value.values())
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _mapped(owner: Any, field: str, value: Any, change: Callable[[Any, str], Any]) -> Any:
-    """Return a field's value with `change(part, place)` applied to every part in it."""
-
-    def changed(item: Any, place: str) -> Any:
-        return change(item, place) if _is_part(owner, field, item) else item
-
-    if isinstance(value, dict):
-        return {key: changed(item, f"{field}[{key!r}]") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)([changed(item, f"{field}[{index}]") for index, item in enumerate(value)])
-    return changed(value, field)
+    return (_is_wrapper(part) or _is_branch(part)) and any(_retrieves(child) for child in children(part))
 
 
 def children(part: Any) -> list[Any]:
@@ -309,22 +215,4 @@ def children(part: Any) -> list[Any]:
         return [resolved(part.steps[place])]
     if _is_branch(part):
         return [resolved(way) for way in (*(way for _, way in part.branches), part.default)]
-    if not isinstance(part, BaseModel):
-        return []
-    return [
-        resolved(item)
-        for field, value in _child_fields(part).items()
-        for item in _members(value)
-        if _is_part(part, field, item)
-    ]
-
-
-def _is_part(owner: Any, field: str, value: Any) -> bool:
-    """Whether a field's value is a retriever or compressor; an LLM chain next to it is neither."""
-    from langchain_core.documents import BaseDocumentCompressor
-    from langchain_core.retrievers import BaseRetriever
-    from langchain_core.runnables import Runnable
-
-    if isinstance(value, BaseRetriever | BaseDocumentCompressor):
-        return True
-    return isinstance(value, Runnable) and ("retriever" in field or is_wrapper(owner))
+    return list(map(resolved, _Walk(None).parts_of(part))) if isinstance(part, BaseModel) else []

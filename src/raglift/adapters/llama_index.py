@@ -2,10 +2,6 @@
 
 Nothing here asks an LLM to write an answer where the retrieved nodes can be had without one, and nothing here
 changes the object it is given: depth is set on copies (see `llama_index_depth`).
-
-A stage is async where the class brings its own `_aretrieve` (see `_is_async`) or `_apostprocess_nodes`;
-LlamaIndex's defaults for the others only run the sync code, so they would promise a concurrency that is not there. A
-retriever whose `_retrieve` only raises is asked by its async method alone.
 """
 
 from __future__ import annotations
@@ -15,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever
-from raglift.adapters.base import Adapter, finite, is_from, never_returns
+from raglift.adapters.base import Adapter, finite, is_from
 from raglift.adapters.filters import takes_llama_index_filters, with_llama_index_filters
-from raglift.adapters.llama_index_depth import attributes_of, deepen, describe, parts_of, raise_top_n
+from raglift.adapters.llama_index_depth import deepen, describe
 from raglift.adapters.llama_index_nodes import Candidates, chunk_of, scored_nodes
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
 from raglift.adapters.overriding import (
@@ -27,21 +23,16 @@ from raglift.adapters.overriding import (
     base_named,
     definer,
     overridden,
-    sync_is_newer,
 )
 from raglift.adapters.results import wrapper
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
-from raglift.retrieval.cross_encoder import read_by_cross_encoder
 from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.adapters.stages import Stage
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
-    from raglift.types.rankings import Ranking, ReadInPart
 
 
 ACCEPTED = (
@@ -50,44 +41,8 @@ ACCEPTED = (
     "(FunctionAgent, ReActAgent, AgentWorkflow) or a workflow (Workflow)"
 )
 
-_ASYNC_CLIENTS = frozenset({"aclient", "async_client"})
-"""Attributes of a vector store that hold the client of its async methods, without a leading underscore."""
 
-
-class LlamaIndexAdapter(Adapter):
-    """Adapts LlamaIndex's objects."""
-
-    name = "LlamaIndex"
-    packages = ("llama-index-core",)
-    systems = "a LlamaIndex retriever, query engine, index, agent or workflow"
-    rerankers = "a LlamaIndex node postprocessor"
-    results = "a LlamaIndex node"
-
-    def owns(self, obj: Any) -> bool:
-        """Whether an object is an instance of a LlamaIndex class or of a subclass."""
-        return is_from(obj, "llama_index.core") or is_workflow(obj)
-
-    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
-        """Return the stages of what retrieves nodes; see `retriever_stages`."""
-        return list(retriever_stages(system, as_deployed=as_deployed, doc_key=doc_key))
-
-    def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
-        """Return the stage of a node postprocessor; see `reranker_stages`."""
-        return reranker_stages(reranker, as_deployed=as_deployed)
-
-    def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
-        """Return a node, or a node with a score, as a chunk and a score."""
-        if not hasattr(getattr(result, "node", result), "node_id"):
-            return None
-        return chunk_of(result, doc_key), finite(getattr(result, "score", None))
-
-
-ADAPTER = LlamaIndexAdapter()
-
-
-def retriever_stages(
-    obj: Any, *, as_deployed: bool = False, doc_key: str | None = None
-) -> list[RetrieveStage | RerankStage]:
+def retriever_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
     """Open a LlamaIndex system into a retrieve stage and one rerank stage per node postprocessor.
 
     A query engine that is more than a retriever followed by postprocessors stays one stage: it is asked to
@@ -112,14 +67,7 @@ def retriever_stages(
     if isinstance(obj, BaseIndex):
         return retriever_stages(_retriever_of(obj), doc_key=doc_key)  # an index has no depth of its own
     if isinstance(obj, BaseRetriever):
-        has_async = definer(type(obj), "_aretrieve") is not BaseRetriever
-        sync = not (has_async and never_returns(getattr(obj, "_retrieve", None)))
-        asynchronous = not sync or _is_async(obj)
-        return [
-            _retrieve_stage(
-                obj, _Retriever, as_deployed=as_deployed, doc_key=doc_key, sync=sync, asynchronous=asynchronous
-            )
-        ]
+        return [_retrieve_stage(obj, _Retriever, as_deployed=as_deployed, doc_key=doc_key)]
     known = _composite_of(obj)
     changed = () if known is None else overridden(obj, known, _NAMES[known.__name__])
     if known is not None and not changed and _has_known_parts(obj):
@@ -161,14 +109,7 @@ def reranker_stages(
             f"{_found(obj)} is not something LlamaIndex reranks with; expected a node postprocessor "
             "(BaseNodePostprocessor), as SentenceTransformerRerank is"
         )
-    has_async = definer(type(obj), "_apostprocess_nodes") is not BaseNodePostprocessor
-    reranker = _Reranker(
-        obj,
-        as_deployed=as_deployed,
-        doc_key=doc_key,
-        asks_for_none=asks_for_none,
-        asynchronous=has_async and not sync_is_newer(obj, _POSTPROCESS),
-    )
+    reranker = _Reranker(obj, as_deployed=as_deployed, doc_key=doc_key, asks_for_none=asks_for_none)
     return [RerankStage(reranker, describe(obj))]
 
 
@@ -180,7 +121,7 @@ class _Retriever(FrameworkRetriever):
         self.takes_filters = takes_llama_index_filters(system)
 
     def copy_at(self, count: int | None) -> Any:
-        return deepen(self.system, count or 0)[0]
+        return deepen(self.system, count)[0]
 
     def filtered_copy(self, k: int, given: Filter) -> Any:
         return with_llama_index_filters(self.copy(k), given)
@@ -221,7 +162,7 @@ class _Reranker(FrameworkReranker):
     candidates = Candidates
 
     def copy_at(self, count: int | None) -> Any:
-        return raise_top_n(self.system, count or 0)
+        return deepen(self.system, count)[0]
 
     def ask(self, postprocessor: Any, query: str, nodes: list[Any]) -> Any:
         from llama_index.core.schema import QueryBundle
@@ -233,29 +174,13 @@ class _Reranker(FrameworkReranker):
 
         return await postprocessor.apostprocess_nodes(nodes, query_bundle=QueryBundle(query))
 
-    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
-        """Return how many candidates a `SentenceTransformerRerank` reads in part; None for another postprocessor."""
-        from llama_index.core.schema import MetadataMode
-
-        known = base_named(self.system, "SentenceTransformerRerank", "llama_index")
-        if known is None or overridden(self.system, known, [name for pair in _POSTPROCESS for name in pair]):
-            return None
-        asked = [
-            # It reads the metadata as well
-            (query, [item.node.get_content(MetadataMode.EMBED) for item in Candidates(ranking).documents])
-            for query, ranking in zip(queries, rankings, strict=True)
-        ]
-        return read_by_cross_encoder(getattr(self.system, "_model", None), asked)
-
 
 def _retrieve_stage(obj: Any, adapter: type[_Retriever], *, as_deployed: bool, **settings: Any) -> RetrieveStage:
     fixed = () if as_deployed else deepen(obj, 1)[1]
     retriever = adapter(obj, as_deployed=as_deployed, **settings)
-    return RetrieveStage(retriever, describe(obj), fixed, has_own_depth=as_deployed)
+    return RetrieveStage(retriever, describe(obj), depth_fixed=fixed, has_own_depth=as_deployed)
 
 
-_POSTPROCESS = (("postprocess_nodes", "apostprocess_nodes"), ("_postprocess_nodes", "_apostprocess_nodes"))
-_RETRIEVE = (("retrieve", "aretrieve"), ("_retrieve", "_aretrieve"))
 _ANSWER = ("query", "_query", "synthesize")
 _ANSWER_ASYNC = ("aquery", "_aquery", "asynthesize")
 _OF_ENGINES = (
@@ -358,38 +283,21 @@ def _instead(obj: Any) -> str:
     return wrapper("tool.call(query).raw_output.source_nodes") if isinstance(obj, QueryEngineTool) else ""
 
 
-def _is_async(retriever: Any) -> bool:
-    """Whether a retriever's class is async of its own, and neither its user nor its stores rule that out.
-
-    With `use_async=False` a fusion passes one query bundle through its retrievers, and the first embedding
-    stays in it: asking such a retriever in its other way could change the ranking. A store that was given a
-    client for blocking calls only, as Qdrant's often is, fails in its async methods.
-    """
-    from llama_index.core.base.base_retriever import BaseRetriever
-
-    if definer(type(retriever), "_aretrieve") is BaseRetriever or getattr(retriever, "use_async", True) is False:
-        return False
-    if sync_is_newer(retriever, _RETRIEVE):
-        return False
-    return not any(_lacks_async_client(store) for store in _stores(retriever, set()))
+def _chunk_and_score(result: Any, doc_key: str | None) -> tuple[Chunk, float | None] | None:
+    """Return a node, or a node with a score, as a chunk and a score."""
+    if not hasattr(getattr(result, "node", result), "node_id"):
+        return None
+    return chunk_of(result, doc_key), finite(getattr(result, "score", None))
 
 
-def _stores(part: Any, seen: set[int]) -> Iterator[Any]:
-    """The vector stores of a retriever, of its index, and of the retrievers inside it."""
-    from llama_index.core.indices.base import BaseIndex
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
-
-    if id(part) in seen:
-        return
-    seen.add(id(part))
-    for _, _, value in attributes_of(part):
-        if isinstance(value, BasePydanticVectorStore):
-            yield value
-        elif isinstance(value, BaseIndex):
-            yield from _stores(value, seen)
-    for inner in parts_of(part):
-        yield from _stores(inner, seen)
-
-
-def _lacks_async_client(store: Any) -> bool:
-    return any(value is None and name.lstrip("_") in _ASYNC_CLIENTS for _, name, value in attributes_of(store))
+ADAPTER = Adapter(
+    name="LlamaIndex",
+    owns=lambda obj: is_from(obj, "llama_index.core") or is_workflow(obj),
+    retriever_stages=retriever_stages,
+    reranker_stages=reranker_stages,
+    chunk_and_score=_chunk_and_score,
+    packages=("llama-index-core",),
+    systems="a LlamaIndex retriever, query engine, index, agent or workflow",
+    rerankers="a LlamaIndex node postprocessor",
+    results="a LlamaIndex node",
+)

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from raglift.adapters.agent_texts import places_of
-from raglift.adapters.agents import Search
-from raglift.adapters.call_tree import CallNode, CallTree, Kind
+from raglift.adapters.call_tree import CallNode, CallTree
 from raglift.adapters.results import documents_of_artifact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from raglift.adapters.agents import Scored
+    from collections.abc import Iterator, Mapping
 
 
 _TAG = "raglift.listener"
 _RETRIEVALS = ("retrieve", "aretrieve", "query", "aquery")
 _POSTPROCESSING = ("_postprocess_nodes", "_apostprocess_nodes")
-_RETRIEVING: tuple[Kind, ...] = ("retriever", "engine", "postprocessor")
 _ASKING = frozenset({"chat", "complete", "stream_chat", "stream_complete"})
 """The methods of an LLM that ask it; those that begin with an "a" are asynchronous."""
 _registering = threading.Lock()
@@ -57,119 +51,6 @@ class LlamaIndexCalls(CallTree):
             node.output = said if isinstance(said, str) else None
         else:
             node.documents = documents_of_artifact(result)
-
-    def searches(self, read: Callable[[Iterable[Any]], Scored], retrieving: Iterable[str] = ()) -> list[Search]:
-        """Return the searches in order: the calls of tools that retrieved, and of what retrieved outside of tools.
-
-        Args:
-            read: makes hits of nodes.
-            retrieving: the names of tools that are known to retrieve.
-        """
-        found: dict[Any, Search] = {}
-        for span, call in list(self.nodes.items()):
-            if call.kind == "tool":
-                found[span] = self._of_tool(span, call, read)
-            elif not self.is_inside(span, "tool", *_RETRIEVING):
-                if call.kind in ("retriever", "engine"):
-                    found[span] = self._of_retrieval(span, call, read)
-                elif call.kind == "postprocessor" and call.documents is not None:
-                    loose = {one: search for one, search in found.items() if not search.tool}
-                    found |= _reranked(loose, call, read)
-        return list(self.searches_among(found, retrieving).values())
-
-    def prompt(self) -> list[str] | None:
-        """Return the texts of the prompt that the answer was written from; None if no model was called.
-
-        It is that of the last model that was asked outside of tools, with the other prompts of the query engine that
-        asked it. If the answer of a tool is in it that a model wrote, that model's prompts are part of it.
-        """
-        asked = {
-            span: call
-            for span, call in self.of("model").items()
-            if not self.is_inside(span, "model", "retriever", "postprocessor")
-        }
-        own = [span for span in asked if not self.is_inside(span, "tool")]
-        if not own:
-            return None
-        engines = self.of("engine")
-        engine = next((above for above in self.ancestors(own[-1]) if above in engines), None)
-        group = [span for span in own if engine is not None and engine in self.ancestors(span)] or own[-1:]
-        texts = [text for span in group for text in asked[span].prompt]
-        for span, tool in self.of("tool").items():
-            within = [one for one in asked if span in self.ancestors(one)]
-            if not within or not tool.output or not places_of("\n".join(texts), [tool.output]):
-                continue
-            if (said := asked[within[-1]].output) is None or said.strip() in tool.output:
-                texts += [text for one in within for text in asked[one].prompt]
-        return texts
-
-    def _of_tool(self, span: str, call: CallNode, read: Callable[[Iterable[Any]], Scored]) -> Search:
-        inside = {one: other for one, other in self.nodes.items() if span in self.ancestors(one)}
-        engines = [
-            other for one, other in inside.items() if other.kind == "engine" and not self.is_inside(one, *_RETRIEVING)
-        ]
-        handed_on = call.documents
-        if handed_on is None and engines:
-            handed_on = [node for other in engines for node in other.documents or ()]
-        stages, seconds, asked = self._stages(inside, read)
-        return Search(
-            call.name,
-            call.arguments,
-            asked,
-            stages,
-            None if handed_on is None else read(handed_on),
-            call.output,
-            seconds,
-            call.seconds,
-            error=call.error,
-        )
-
-    def _of_retrieval(self, span: str, call: CallNode, read: Callable[[Iterable[Any]], Scored]) -> Search:
-        inside = {one: other for one, other in self.nodes.items() if one == span or span in self.ancestors(one)}
-        stages, seconds, _ = self._stages(inside, read)
-        handed_on = read(call.documents) if call.kind == "engine" and call.documents is not None else None
-        return Search(
-            asked=call.query, stages=stages, handed_on=handed_on, seconds=seconds, whole=call.seconds, error=call.error
-        )
-
-    def _stages(
-        self, calls: Mapping[Any, CallNode], read: Callable[[Iterable[Any]], Scored]
-    ) -> tuple[tuple[Scored, ...], tuple[float, ...], str | None]:
-        """Return what was retrieved in some calls, and what each postprocessor left of it; seconds; and the query."""
-        retrievers = [
-            call
-            for span, call in calls.items()
-            if call.kind == "retriever" and call.documents is not None and not self.is_inside(span, "retriever")
-        ]
-        if not retrievers:
-            return (), (), None
-        stages = [read(node for call in retrievers for node in call.documents or ())]
-        seconds = [sum(call.seconds or 0.0 for call in retrievers)]
-        for span, call in calls.items() if len(retrievers) == 1 else ():
-            is_outermost = not self.is_inside(span, "retriever", "postprocessor")
-            if call.kind == "postprocessor" and call.documents is not None and is_outermost:
-                stages.append(read(call.documents))
-                seconds.append(call.seconds or 0.0)
-        return tuple(stages), tuple(seconds), retrievers[0].query
-
-
-def _reranked(
-    searches: Mapping[Any, Search], call: CallNode, read: Callable[[Iterable[Any]], Scored]
-) -> dict[Any, Search]:
-    """Return the searches whose nodes a postprocessor was given, each with those of its nodes that were left of it."""
-    given = {span: one for span, one in searches.items() if one.stages and _ids(one.stages[-1]) & call.given_ids}
-    left = read(call.documents or ())
-    reranked = {}
-    for span, search in given.items():
-        others = {one for other in given if other != span for one in _ids(given[other].stages[-1])}
-        own = _ids(search.stages[-1])
-        hits = tuple(hit for hit in left if hit[0].id in own or hit[0].id not in others)
-        reranked[span] = replace(search, stages=(*search.stages, hits), seconds=(*search.seconds, call.seconds or 0.0))
-    return reranked
-
-
-def _ids(ranking: Scored) -> frozenset[str]:
-    return frozenset(chunk.id for chunk, _ in ranking)
 
 
 @contextmanager

@@ -1,12 +1,5 @@
 """How deep a LlamaIndex system looks, set on a copy of it.
 
-A LlamaIndex system is a tree of retrievers, query engines, tools and postprocessors that hold one another in
-plain attributes, lists and dictionaries. `deepen` copies that tree, and nothing else: indexes, stores, models
-and callback managers stay shared with the user's object, which is never written to.
-
-Depth is raised, never lowered: a fusion whose parts look 50 deep still fuses 50 when the caller wants 10, and
-the caller cuts the result.
-
 A retriever that strings together what several others return (`RecursiveRetriever`, index nodes with an `obj`,
 a router that picks more than one) gives `k` of the first before it comes to the second.
 
@@ -16,18 +9,14 @@ graph of indexes) keeps its depth.
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.base import is_count
+from raglift.adapters.depth import Walk, attributes_of, named
 from raglift.adapters.overriding import definer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 DEPTH_NAMES = frozenset(
     {
@@ -69,25 +58,18 @@ SEALED = frozenset({"RetrieverRouterQueryEngine"})
 """Systems that break when their retriever returns more: this one looks up a single engine with it."""
 
 
-def deepen(system: Any, k: int) -> tuple[Any, tuple[str, ...]]:
-    """Copy a retriever or query engine so that it returns at least `k` nodes where it can.
+def deepen(system: Any, k: int | None) -> tuple[Any, tuple[str, ...]]:
+    """Copy a retriever, query engine or postprocessor so that it returns at least `k` nodes if it can.
 
     Args:
-        system: a LlamaIndex retriever or query engine.
-        k: how many nodes are wanted; 0 for its own settings.
+        system: what is copied.
+        k: how many nodes are wanted; None for its own settings.
 
     Returns:
-        The copy, and the parts whose depth could not be set, as
-        `QueryFusionRetriever.retrievers[1]: MyRetriever`.
+        The copy, and the parts whose depth could not be set: `QueryFusionRetriever.retrievers[1]: MyRetriever`.
     """
     walk = _Walk(k)
-    deep = walk.visit(system, type(system).__name__)
-    return deep, tuple(walk.fixed)
-
-
-def raise_top_n(postprocessor: Any, n: int) -> Any:
-    """Copy a postprocessor so that it lets `n` nodes through, if it has a `top_n` or `top_k` below that."""
-    return postprocessor.model_copy(update={name: n for name, value in _cuts(postprocessor) if value < n})
+    return walk.visit(system), tuple(walk.fixed)
 
 
 def describe(system: Any) -> str:
@@ -96,48 +78,41 @@ def describe(system: Any) -> str:
     return _named(system, frozenset(), [] if store is None else [type(store).__name__])
 
 
-def parts_of(part: Any) -> list[Any]:
-    """Return the retrievers, query engines, tools and postprocessors that one of them holds itself."""
-    held: list[Any] = []
-    for _, name, value in attributes_of(part):
-        _swap(value, "", _held_by(name), lambda child, _: held.append(child))
-    return held
+class _Walk(Walk):
+    def is_part(self, owner: Any, name: str, value: Any) -> bool:  # noqa: ARG002
+        kinds = _kinds()
+        return isinstance(value, tuple(kinds.values())) and not (
+            name in ANSWERED and isinstance(value, kinds["engine"])
+        )
 
+    def deepen(self, twin: Any, path: str) -> None:
+        if isinstance(twin, _kinds()["postprocessor"]):
+            self._raise_cuts(twin)
+            return
+        if _is_sealed(twin):
+            self.fixed.append(named(twin, path))
+            return
+        reached = self._raise_depth(twin) or _returns_everything(twin)
+        inner = self.enter(twin, path)
+        reached = reached or not all(isinstance(part, _kinds()["postprocessor"]) for part in inner)
+        if not reached:
+            self.fixed.append(named(twin, path))
 
-class _Walk:
-    """One copy of a tree; a part that is held twice is copied once."""
+    def _raise_cuts(self, postprocessor: Any) -> None:
+        for space, name, value in attributes_of(postprocessor):
+            if name in CUT_NAMES and name in type(postprocessor).model_fields and is_count(value):
+                space[name] = self.raised(value)
 
-    def __init__(self, k: int) -> None:
-        self.k = k
-        self.fixed: list[str] = []
-        self._copies: dict[int, Any] = {}
-
-    def visit(self, part: Any, path: str) -> Any:
-        """Return the copy of a part, with everything inside it copied and deepened."""
-        if id(part) not in self._copies:
-            name = type(part).__name__
-            place = name if path == name else f"{path}: {name}"
-            if isinstance(part, _kinds()["postprocessor"]):
-                self._copies[id(part)] = raise_top_n(part, self.k)
-            else:
-                self._copies[id(part)] = deep = copy.copy(part)
-                if _is_sealed(part) or not self._deepen(deep, path):
-                    self.fixed.append(place)
-        return self._copies[id(part)]
-
-    def _deepen(self, part: Any, path: str) -> bool:
-        """Deepen a copy, and put deepened copies where it holds other parts; whether there was any depth."""
-        searching = tuple(cls for kind, cls in _kinds().items() if kind != "postprocessor")
-        reached = _raise_depth(part, self.k) or _returns_everything(part)
-
-        def visit(child: Any, place: str) -> Any:
-            nonlocal reached
-            reached = reached or isinstance(child, searching)
-            return self.visit(child, place)
-
-        for space, name, value in attributes_of(part):
-            space[name] = _swap(value, f"{path}.{name.lstrip('_')}", _held_by(name), visit)
-        return reached
+    def _raise_depth(self, part: Any) -> bool:
+        """Raise every depth of a copy; whether it has any. None stands for no limit, and stays."""
+        depths = [found for found in attributes_of(part) if found[1].lstrip("_") in DEPTH_NAMES]
+        depths = depths or [found for found in attributes_of(part) if found[1].lstrip("_") == BARE_DEPTH_NAME]
+        most = _corpus_size(part)
+        for space, name, value in depths:
+            if is_count(value):
+                raised = self.raised(value) or 0
+                space[name] = raised if most is None else max(value, min(raised, most))
+        return any(value is None or is_count(value) for _, _, value in depths)
 
 
 @cache
@@ -157,55 +132,13 @@ def _kinds() -> dict[str, type[Any]]:
     }
 
 
-def _held_by(name: str) -> tuple[type[Any], ...]:
-    """The kinds of part that are entered when an attribute of this name holds them."""
-    return tuple(cls for kind, cls in _kinds().items() if not (kind == "engine" and name in ANSWERED))
-
-
-def attributes_of(part: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """Yield every attribute of an object, with the dictionary that holds it (pydantic has one for private ones)."""
-    for space in (getattr(part, "__dict__", None), getattr(part, "__pydantic_private__", None)):
-        for name, value in list((space or {}).items()):
-            yield space, name, value  # type: ignore[misc]  # an empty space yields nothing
-
-
-def _swap(value: Any, path: str, kinds: tuple[type[Any], ...], visit: Callable[[Any, str], Any]) -> Any:
-    """Return a value with `visit` applied to the parts in it; lists and dictionaries are copied for that."""
-    if isinstance(value, kinds):
-        return visit(value, path)
-    if isinstance(value, dict) and any(isinstance(item, kinds) for item in value.values()):
-        places = {key: f"{path}[{key!r}]" for key in value}
-        return {key: _swap(item, places[key], kinds, visit) for key, item in value.items()}
-    if isinstance(value, list | tuple) and any(isinstance(item, kinds) for item in value):
-        items = [_swap(item, f"{path}[{place}]", kinds, visit) for place, item in enumerate(value)]
-        return items if isinstance(value, list) else tuple(items)
-    return value
-
-
-def _raise_depth(part: Any, k: int) -> bool:
-    """Raise every depth of a copy to `k`; whether it has any. None stands for no limit, and stays."""
-    depths = [found for found in attributes_of(part) if found[1].lstrip("_") in DEPTH_NAMES]
-    depths = depths or [found for found in attributes_of(part) if found[1].lstrip("_") == BARE_DEPTH_NAME]
-    k = min(k, _corpus_size(part, default=k))
-    for space, name, value in depths:
-        if is_count(value) and value < k:
-            space[name] = k
-    return any(value is None or is_count(value) for _, _, value in depths)
-
-
-def _corpus_size(part: Any, *, default: int) -> int:
-    """How many nodes a BM25Retriever can rank: above it, bm25s fails, or returns what a filter hid."""
+def _corpus_size(part: Any) -> int | None:
+    """Return how many nodes a BM25Retriever can rank: above it, bm25s fails, or returns what a filter hid."""
     scores = getattr(getattr(part, "bm25", None), "scores", None)
     if not isinstance(scores, dict) or "num_docs" not in scores:
-        return default
+        return None
     mask = getattr(part, "corpus_weight_mask", None)
     return sum(map(bool, mask)) if mask else int(scores["num_docs"])
-
-
-def _cuts(postprocessor: Any) -> list[tuple[str, int]]:
-    names = [name for name in CUT_NAMES if name in type(postprocessor).model_fields]
-    values = [(name, getattr(postprocessor, name)) for name in names]
-    return [(name, value) for name, value in values if is_count(value)]
 
 
 def _is_sealed(part: Any) -> bool:
@@ -218,7 +151,9 @@ def _returns_everything(part: Any) -> bool:
 
 
 def _named(part: Any, above: frozenset[int], inside: list[str]) -> str:
-    names = inside + [_named(child, above | {id(part)}, []) for child in parts_of(part) if id(child) not in above]
+    names = inside + [
+        _named(child, above | {id(part)}, []) for child in _Walk(None).parts_of(part) if id(child) not in above
+    ]
     model = getattr(part, "model", None) if isinstance(part, _kinds()["postprocessor"]) else None
     if isinstance(model, str):
         names.append(PurePath(model).name if PurePath(model).is_absolute() else model)

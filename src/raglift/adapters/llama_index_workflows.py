@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.agents import FrameworkAgent, Scored, Search, call_of
+from raglift.adapters.agents import FrameworkAgent, Scored
 from raglift.adapters.base import is_from
 from raglift.adapters.functions import chunk_and_score
-from raglift.adapters.llama_index_calls import LlamaIndexCalls, listening
+from raglift.adapters.llama_index_calls import listening
 from raglift.adapters.results import documents_of_artifact, lists_in, wrapper
 from raglift.adapters.stages import RetrieveStage
 from raglift.errors import UnsupportedSystem
@@ -46,7 +46,7 @@ def workflow_stages(workflow: Any, *, as_deployed: bool = False, doc_key: str | 
     """
     name = type(workflow).__name__
     agent = WorkflowAgent(workflow, asking(workflow), doc_key=doc_key)
-    return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
+    return [RetrieveStage(agent, name, depth_fixed=() if as_deployed else (name,), has_own_depth=as_deployed)]
 
 
 @dataclass(frozen=True)
@@ -62,44 +62,13 @@ class Asking:
     retrieving: frozenset[str] = frozenset()
     """The names of its tools that are known to retrieve, so that a call of another need not have retrieved."""
 
-    def searches(self, query: str, answer: Any, tree: LlamaIndexCalls, read: Any) -> tuple[list[Search], Scored | None]:
-        """Return the searches of a run, and the documents in its result, if there are any.
-
-        Args:
-            query: the question.
-            answer: the result.
-            tree: what was called.
-            read: makes hits of nodes.
-
-        Raises:
-            UnsupportedSystem: nothing was retrieved, and no documents are in the answer.
-        """
-        searches, tools = tree.searches(read, self.retrieving), tree.tools()
-        own = None if self.is_agent else _documents_in(answer)
-        documents = None if own is None else read(own)
-        if documents is not None and len(searches) == 1 and not searches[0].tool:  # what it left of its one retrieval
-            return [Search(**{**vars(searches[0]), "handed_on": documents})], documents
-        if searches:
-            return searches, documents
-        if documents is not None:
-            return ([Search(asked=query, handed_on=documents)] if documents else []), documents
-        if self.retrieving or (self.is_agent and not tools):
-            return [], None
-        if self.is_agent:
-            raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {_HANDS_ON}")
-        raise UnsupportedSystem(
-            f"{self.who}: its result is a {type(answer).__name__} without documents, and it asked no retriever of "
-            "LlamaIndex's; expected a result that is, or holds, a response with sources or a list of nodes"
-        )
-
 
 class WorkflowAgent(FrameworkAgent):
     """Runs an agent or workflow, one query at a time, each in a new context: no memory is carried over."""
 
     def __init__(self, workflow: Any, asked: Asking, *, doc_key: str | None) -> None:
-        super().__init__(workflow, asked.who, sync=False, asynchronous=True)
+        super().__init__(workflow, asked.who, asked.retrieving, doc_key, by_async=True)
         self._asked = asked
-        self._doc_key = doc_key
 
     def ask(self, query: str, under_way: UnderWay) -> Session:
         """Return what one run did."""
@@ -115,13 +84,33 @@ class WorkflowAgent(FrameworkAgent):
         """
         with self.refusals:
             with listening() as tree:
-                under_way.begin(lambda: tuple(map(call_of, tree.searches(self._read, self._asked.retrieving))))
+                self.begin(under_way, tree)
                 answer = await self._run(query)
-            searches, documents = self._asked.searches(query, answer, tree, self._read)
-        return self.session(query, searches, documents, tree.prompt())
+            return self.session(query, answer, tree)
 
-    def _read(self, nodes: Any) -> Scored:
-        return tuple(chunk_and_score(node, self._doc_key) for node in nodes)
+    def read(self, results: Any) -> Scored:
+        """Return nodes as hits."""
+        return tuple(chunk_and_score(node, self.doc_key) for node in results)
+
+    def documents_in(self, answer: Any) -> Scored | None:
+        """Return the documents that the result of a workflow is or holds."""
+        found = None if self._asked.is_agent else _documents_in(answer)
+        return None if found is None else self.read(found)
+
+    def check_nothing_found(self, answer: Any, *, called_tools: bool) -> None:
+        """Raise unless an agent that may search did not.
+
+        Raises:
+            UnsupportedSystem: nothing was retrieved, and no documents are in the answer.
+        """
+        if self.retrieving or (self._asked.is_agent and not called_tools):
+            return
+        if self._asked.is_agent:
+            raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {_HANDS_ON}")
+        raise UnsupportedSystem(
+            f"{self.who}: its result is a {type(answer).__name__} without documents, and it asked no retriever of "
+            "LlamaIndex's; expected a result that is, or holds, a response with sources or a list of nodes"
+        )
 
     async def _run(self, query: str) -> Any:
         from workflows.events import InputRequiredEvent

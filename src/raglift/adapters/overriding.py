@@ -111,21 +111,3 @@ def _is_async(obj: Any, name: str) -> bool:
     """Whether a method is the async form of another: `ainvoke`, `_aget_docs`, `run_async`, but not `apply`."""
     word = name.lstrip("_")
     return "async" in name or (word.startswith("a") and hasattr(obj, name[: -len(word)] + word[1:]))
-
-
-def sync_is_newer(obj: Any, pairs: Iterable[tuple[str, str]]) -> bool:
-    """Whether a subclass or the object itself overrides a sync method and inherits the async one, which does otherwise.
-
-    Args:
-        obj: what is asked.
-        pairs: the names of a sync and an async method each.
-    """
-    return any(_distance(obj, sync) < _distance(obj, asynchronous) for sync, asynchronous in pairs)
-
-
-def _distance(obj: Any, name: str) -> int:
-    """Return how far from an object a method of it was written: -1 on the object itself, 0 in its class, and so on."""
-    if on_object(obj, name):
-        return -1
-    mro = type(obj).__mro__
-    return next((place for place, base in enumerate(mro) if name in vars(base)), len(mro))

@@ -36,69 +36,60 @@ class Keeper(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class _AnyStage:
+    """What both kinds of stages have."""
+
+    depth_fixed: tuple[str, ...] = ()
+    """The parts whose depth (k, or top_n) could not be set."""
+    keeper: Keeper | None = None
+    """Keeps its answers; None where they are not kept."""
+    unopened: str = ""
+    """Why a composite is asked as a whole, for people; empty where it is opened, and for what is no composite."""
+    shared: Clearing | None = field(default=None, repr=False, compare=False)
+    """Knows the secrets of all stages of the system, if the stage is one of several."""
+
+    @cached_property
+    def clearing(self) -> Clearing:
+        """What clears its hits of secrets."""
+        return (self.shared or Clearing(asked_of(self))).of_a_stage()  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
-class RetrieveStage:
+class RetrieveStage(_AnyStage):
     """The first step of a system."""
 
     retriever: Retriever | QueryRetriever | AsyncQueryRetriever | FrameworkAgent
     """What is asked. When it is both sync and async, the async form is used only above one concurrent call."""
     system: str
     """What did the work, for people: class, model, settings that matter."""
-    depth_fixed: tuple[str, ...] = ()
-    """The parts whose depth (k) could not be set."""
     name: str = "retrieve"
     """The stage's name; made unique by the caller."""
     asynchronous: bool = False
     """Whether the async form is always used: a call of it that takes too long can be stopped."""
     has_own_depth: bool = False
     """Whether it returns as many hits as its own settings say, whatever number it is asked for."""
-    keeper: Keeper | None = None
-    """Keeps its answers; None where they are not kept."""
-    unopened: str = ""
-    """Why a composite is asked as a whole, for people; empty where it is opened, and for what is no composite."""
     for_sessions: bool = False
     """Whether an agent is asked for sessions; otherwise for the hits of its searches, one search after the other."""
-
-    shared: Clearing | None = field(default=None, repr=False, compare=False)
-    """Knows the secrets of all stages of the system, if the stage is one of several."""
 
     @property
     def is_agent(self) -> bool:
         """Whether it makes its own searches, so that each query becomes a session."""
         return hasattr(self.retriever, "session_one") or hasattr(self.retriever, "asession_one")
 
-    @cached_property
-    def clearing(self) -> Clearing:
-        """What clears its hits of secrets."""
-        return (self.shared or Clearing(self.retriever)).of_a_stage()
-
 
 @dataclass(frozen=True)
-class RerankStage:
+class RerankStage(_AnyStage):
     """A later step of a system."""
 
     reranker: Reranker | QueryReranker | AsyncQueryReranker
     """What is asked."""
     system: str
     """What did the work, for people."""
-    depth_fixed: tuple[str, ...] = ()
-    """The parts whose top_n could not be raised to the number of candidates."""
     name: str = "rerank"
     """The stage's name; made unique by the caller."""
     doubt: Callable[[Sequence[Ranking]], str | None] | None = None
     """Returns why what came back so far was most likely meant otherwise than it was read; None if it was not."""
-    keeper: Keeper | None = None
-    """Keeps its answers; None where they are not kept."""
-    unopened: str = ""
-    """Why a composite is asked as a whole, as for a `RetrieveStage`."""
-
-    shared: Clearing | None = field(default=None, repr=False, compare=False)
-    """Knows the secrets of all stages of the system, if the stage is one of several."""
-
-    @cached_property
-    def clearing(self) -> Clearing:
-        """What clears its hits of secrets."""
-        return (self.shared or Clearing(self.reranker)).of_a_stage()
 
 
 Stage = RetrieveStage | RerankStage

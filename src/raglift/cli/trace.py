@@ -23,7 +23,7 @@ from raglift.running.sessions import evaluate_sessions
 from raglift.running.settings import DEFAULT_KS
 from raglift.storage.saving import check_free
 from raglift.tracing.reading import read_traces
-from raglift.tracing.receiving.receiver import TraceReceiver
+from raglift.tracing.receiver import TraceReceiver
 from raglift.utilities.display import counted, printable
 from raglift.utilities.progress import notice, show_status
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from raglift.adapters.embeddings import count_tokens
 from raglift.errors import ModelOutputError, ModelUnavailable
-from raglift.llm.replies import Usage
+from raglift.llm.replies import Usage, count_tokens
 from raglift.utilities.cache import content_key, default_cache
 from raglift.utilities.progress import track
 from raglift.utilities.retrying import stopped_by

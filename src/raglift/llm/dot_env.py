@@ -46,10 +46,9 @@ SETTINGS = frozenset(
 )
 """Settings of raglift and of the trackers that name no server and lift no limit."""
 _SERVER = "OPENAI_BASE_URL"
-_ALLOWED = "RAGLIFT_SEND_KEY_TO"
 _REFUSED = re.compile(
     r"(?:.*_)?PROXY|.*(?:SSL|CERT|CA_BUNDLE|CACERT).*|.*_ENDPOINTS?(?:_.*)?|.*_(?:BASE|API)_(?:URL|BASE|HOST)|.*_API_BASE|"
-    rf"(?:LANGCHAIN|LANGSMITH|LANGFUSE|OTEL)_.*|MLFLOW_TRACKING_URI|RAY_ADDRESS|RAGLIFT_MAX_BYTES|{_ALLOWED}",
+    r"(?:LANGCHAIN|LANGSMITH|LANGFUSE|OTEL)_.*|MLFLOW_TRACKING_URI|RAY_ADDRESS|RAGLIFT_MAX_BYTES",
     re.IGNORECASE,
 )
 """Names of proxies, certificates, servers, tracing and limits."""
@@ -62,8 +61,7 @@ def load_dot_env(also: Collection[str] = ()) -> None:
     The environment wins. A folder that somebody else wrote may have a `.env` too, so it may not say where keys and
     texts are sent: names of proxies, certificates, servers and tracing are refused with a line on standard error, and
     names that are not on the list are ignored. `OPENAI_BASE_URL` is taken. If it is from `.env` and a key to it is from
-    the environment, or the other way round, it is an error; except for servers on this machine and those that
-    `RAGLIFT_SEND_KEY_TO` of the environment allows.
+    the environment, or the other way round, it is an error; except for servers on this machine.
 
     Args:
         also: names that the mapping of a service asks for; those of servers and the like are refused too.
@@ -121,7 +119,7 @@ def _check_server(added: Mapping[str, str]) -> None:
     """Raise if a server and a key to it are from two places, `.env` and the environment.
 
     Raises:
-        ConfigurationError: they are, and `RAGLIFT_SEND_KEY_TO` does not allow it.
+        ConfigurationError: they are.
     """
     known = {**os.environ, **added}
     url = known.get(_SERVER, "").strip()
@@ -130,7 +128,11 @@ def _check_server(added: Mapping[str, str]) -> None:
     for key, value in known.items():
         is_sent = key.startswith(("OPENAI_", "AZURE_OPENAI_")) and is_secret_name(key) and value.strip()
         if is_sent and (_SERVER in added) != (key in added):
-            _require_allowed(key, _shown(url), *((_SERVER, key) if _SERVER in added else (key, _SERVER)))
+            in_file, elsewhere = (_SERVER, key) if _SERVER in added else (key, _SERVER)
+            raise ConfigurationError(
+                f"{resolved(_FILE)}: found {in_file} there and {elsewhere} in the environment, so that {key} would be "
+                f"sent to {_shown(url)}; expected both from one place: set {_SERVER} and {key} together"
+            )
 
 
 def _is_here(url: str) -> bool:
@@ -148,27 +150,6 @@ def _shown(url: str) -> str:
         return printable(" ".join(address_of(url).split()))
     except ValueError:
         return "an address that cannot be read"
-
-
-def _require_allowed(key: str, address: str, in_file: str, in_environment: str) -> None:
-    """Raise unless the environment allows that a key is sent to a server.
-
-    Raises:
-        ConfigurationError: it does not.
-    """
-    allowed = [name.strip() for name in os.environ.get("RAGLIFT_SEND_KEY_TO", "").split(",")]
-    host = address.partition("/")[0]
-    if host in allowed or address in allowed:
-        notice(f"raglift: {key} is sent to {address}, as {_ALLOWED} allows", show=True)
-        return
-    found = (
-        f"{resolved(_FILE)}: found {in_file} there and {in_environment} in the environment, so that {key} would be "
-        f"sent to {address}"
-    )
-    raise ConfigurationError(
-        f"{found}; expected both from one place: set {_SERVER} and {key} together, or allow it by {_ALLOWED}={host} in "
-        "the environment"
-    )
 
 
 def _unusable(found: str) -> ConfigurationError:

@@ -1,4 +1,4 @@
-"""Language models behind one small interface: LangChain's chat models by name or as objects, LlamaIndex's LLMs."""
+"""Language models behind one small interface: LangChain's chat models by name or as objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 from raglift.errors import ConfigurationError
 from raglift.llm.langchain_chat import LangChainModel, chat_model_by_name
-from raglift.llm.llama_index import LlamaIndexModel
 from raglift.llm.replies import FilledPrompt, Form, Reply, is_of
 from raglift.utilities.retrying import RetryPolicy
 
@@ -48,8 +47,8 @@ def language_model(
     """Return a language model ready to be asked.
 
     Args:
-        model: `provider:model` for LangChain's `init_chat_model`; a LangChain chat model or a LlamaIndex LLM, which is
-            used as it is and never changed; or a `LanguageModel`, which is returned.
+        model: `provider:model` for LangChain's `init_chat_model`; a LangChain chat model, which is used as it is and
+            never changed; or a `LanguageModel`, which is returned.
         temperature: for models by name; None leaves it to the provider.
         timeout: the most seconds for one request, for models by name.
         retry_policy: how often a request is made again, and how long is waited before.
@@ -66,12 +65,10 @@ def language_model(
         return LangChainModel(chat, retry_policy, name=model)
     if is_of(model, "langchain_core", "BaseChatModel"):
         return LangChainModel(model, retry_policy)
-    if is_of(model, "llama_index", "LLM"):
-        return LlamaIndexModel(model, retry_policy)
     if all(hasattr(model, name) for name in ("name", "identity", "ask")):
         given: LanguageModel = model
         return given
     raise ConfigurationError(
         f"model: found {type(model).__module__}.{type(model).__qualname__}; expected provider:model as text, "
-        "a chat model of LangChain, an LLM of LlamaIndex, or a LanguageModel"
+        "a chat model of LangChain, or a LanguageModel"
     )

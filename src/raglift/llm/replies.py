@@ -6,13 +6,15 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from raglift.errors import ModelOutputError
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.llm.dot_env import address_of
-from raglift.utilities.display import describe_error
+from raglift.text.tokens import DEFAULT_ENCODING, Encoding, load_encoding
+from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 from raglift.utilities.secrets import SHORTEST_SECRET, may_hold_secrets
 from raglift.utilities.validation import faults_of
@@ -125,6 +127,21 @@ def ask_in_form(
         failure.usage = spent
         raise
     return Reply(value, spent)
+
+
+@lru_cache(maxsize=1)
+def _encoding() -> Encoding | None:
+    """Return the encoding in which tokens are counted; None if it is not on this machine."""
+    try:
+        return load_encoding(DEFAULT_ENCODING)
+    except ConfigurationError:
+        return None
+
+
+def count_tokens(text: str) -> int:
+    """Return about how many tokens a text has, by its bytes where the encoding is not on this machine."""
+    encoding = _encoding()
+    return -(-len(encodable(text).encode()) // 3) if encoding is None else encoding.count(text)
 
 
 def refused(name: str, words: str) -> ModelOutputError:

@@ -147,11 +147,11 @@ class CostMeter:
         """
         index = _index_cost(self.asked.stages)
         if not self.most:
-            known = Cost(index=index, tokens_billed=_billed(self.asked.stages))
+            known = Cost(index=index)
             return None if known == Cost() else known
         answered = [query.text for query, trace in zip(self.queries, traces, strict=True) if trace.error is None]
         latencies, whole = measure_latency(self.asked, answered, self.most)
-        return Cost(latencies, whole, index, self._throughput(traces), _billed(self.asked.stages))
+        return Cost(latencies, whole, index, self._throughput(traces))
 
     def _throughput(self, traces: Sequence[Trace]) -> dict[str, float | None]:
         rates: dict[str, float | None] = {}
@@ -176,13 +176,6 @@ def _for_warming_up(shuffled: Sequence[str]) -> Sequence[str]:
 def _latency(stage: str, seconds: Sequence[float], failed: int) -> StageLatency:
     p50, p95 = np.percentile(seconds, (50, 95)).tolist() if seconds else (float("nan"), float("nan"))
     return StageLatency(stage, len(seconds), p50, p95, failed)
-
-
-def _billed(stages: Sequence[Stage]) -> int | None:
-    """Return how many tokens providers have billed for the retriever's embedding models so far."""
-    embedders = getattr(getattr(stages[0], "retriever", None), "embedders", ())
-    billed = [embedder.tokens_billed for embedder in embedders if hasattr(embedder, "tokens_billed")]
-    return sum(billed) if billed else None
 
 
 def _index_cost(stages: Sequence[Stage]) -> IndexCost | None:

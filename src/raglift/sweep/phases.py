@@ -193,10 +193,7 @@ class Phases:
             "read_in_part": read_in_part,
             "models": self.parts.models(cell),
         }
-        cost = evaluation.run.cost
-        if cost is not None:  # what was billed was for all cells of the model
-            cost = replace(cost, tokens_billed=None)
-        run = replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark}, cost=cost)
+        run = replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark})
         marked = replace(evaluation, run=run)
         self.folder.save(cell.key, marked, is_cell=cell in self.plan.cells)
         self._saved.add(cell)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from raglift.adapters.agents import final_context, stage_name
 from raglift.tracing.conventions.values import question_in
 from raglift.tracing.spans import SEARCHES, Kind, ScoredChunks, Span, keys_of
 from raglift.types.documents import Chunk
@@ -99,10 +100,9 @@ def _tool_id(tree: Tree, span: Span) -> str:
 
 def call_of(search: Search) -> Call:
     """Return a search as a call of a session."""
-    names = ("retrieve", *("rerank" if number == 0 else f"rerank{number + 1}" for number in range(len(search.stages))))
     stages = tuple(
-        StageTrace(name, Ranking.of(documents), max(0.0, span.seconds or 0.0))
-        for name, (documents, span) in zip(names, search.stages, strict=False)
+        StageTrace(stage_name(number), Ranking.of(documents), max(0.0, span.seconds or 0.0))
+        for number, (documents, span) in enumerate(search.stages)
     )
     seconds = _seconds(search) if search.tool is None else search.tool.seconds
     return Call(
@@ -253,3 +253,47 @@ def _of_tool(
     if tool.tool in tools or tool.tool in named:
         return [Search(tool, tool, [] if failed else [((), tool)], asked, failed)]
     return []
+
+
+# The final context: the hits whose text is in the prompt of the answer.
+
+
+def context_of(tree: Tree, spans: Sequence[Span], searches: Sequence[Search], calls: Sequence[Call]) -> Ranking | None:
+    """Return the hits that reached the prompt of the answer, in its order; None if that cannot be known.
+
+    The prompts of the answer are those of the language model after the last search began. A tool that searches and
+    answers by a language model of its own, as a query engine, has prompts too; what a model is given to rerank hits is
+    none.
+
+    Args:
+        tree: the trace.
+        spans: those of the session.
+        searches: its searches.
+        calls: what they are in the session.
+    """
+    prompts = [span for span in spans if span.prompt is not None and not tree.is_in_search(span)]
+    models = _answering(tree, prompts, searches)
+    if not models or any(span.lost for span in models):
+        return None
+    hits = [hit for call in calls for stage in call.stages for hit in stage.ranking]
+    if hits and not any(hit.chunk.text.strip() for hit in hits):
+        return None
+    return final_context(calls, [text for span in models for text in span.prompt or ()])
+
+
+def _answering(tree: Tree, prompts: Sequence[Span], searches: Sequence[Search]) -> list[Span]:
+    """Return the calls of language models whose prompts are those of the answer, or of an answer of a tool."""
+    begun = {id(search.tool): search for search in searches if search.tool is not None}
+    last = max(((search.tool or search.span).raw.start or 0 for search in searches), default=0)
+    found = []
+    for span in prompts:
+        tool = tree.tool_around(span)
+        start = span.raw.start or 0
+        if tool is None or not begun:
+            if start >= last:
+                found.append(span)
+        elif (search := begun.get(id(tool))) is not None and start >= (search.span.raw.start or 0):
+            found.append(span)
+    outer = [span for span in found if tree.tool_around(span) is None]
+    # Without a prompt of the answer itself, the session ended before it
+    return found if outer or not begun else []

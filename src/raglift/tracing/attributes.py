@@ -10,10 +10,6 @@ from typing import Any
 
 from raglift.utilities.secrets import HIDDEN, is_secret_name
 
-MOST_ITEMS = 10_000
-"""A list of numbered attributes may have so many; a trace is damaged that numbers them otherwise."""
-LONGEST_VALUE = 16 * 2**20
-"""The characters of one attribute that are read."""
 _DEEPEST = 20
 _READ = (
     *("openinference.span.kind", "input.", "output.", "retrieval.documents", "reranker.", "tool.name", "metadata"),
@@ -58,30 +54,19 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> Numbered | None:
         attributes: all attributes of a span.
         prefix: as `retrieval.documents`.
     """
-    whole = attributes.get(prefix)
-    if isinstance(whole, str):
-        whole = parsed(whole)
+    whole = parsed(attributes.get(prefix))
     if isinstance(whole, (list, tuple)):
-        items = [flat(item) for item in whole[:MOST_ITEMS] if isinstance(item, Mapping)]
-        return Numbered(tuple(items), f"more than {MOST_ITEMS:,} items" if len(whole) > MOST_ITEMS else "")
-    begin = f"{prefix}."
+        return Numbered(tuple(flat(item) for item in whole if isinstance(item, Mapping)))
     found: dict[int, dict[str, Any]] = {}
-    odd = ""
     for name, value in attributes.items():
-        if not name.startswith(begin):
-            continue
-        number, _, field = name[len(begin) :].partition(".")
-        is_number = number.isascii() and number.isdecimal() and len(number) <= len(str(MOST_ITEMS))
-        if not is_number or int(number) >= MOST_ITEMS:
-            odd = odd or f"the attribute {name[:80]}"
-        else:
+        number, _, field = name.removeprefix(f"{prefix}.").partition(".")
+        if name.startswith(f"{prefix}.") and number.isascii() and number.isdecimal():
             found.setdefault(int(number), {})[field] = value
-    if not found and not odd:
+    if not found:
         return None
     missing = next((number for number in range(len(found)) if number not in found), None)
-    if not odd and missing is not None:
-        odd = f"{prefix} without number {missing}"
-    return Numbered(tuple(found[number] for number in sorted(found)), odd)
+    lost = "" if missing is None else f"{prefix} without number {missing}"
+    return Numbered(tuple(found[number] for number in sorted(found)), lost)
 
 
 def flat(value: Mapping[str, Any]) -> dict[str, Any]:

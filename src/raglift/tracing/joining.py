@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.text.normalization import normalize
-from raglift.tracing.assembling import Search, call_of, search_tools, searches_of
-from raglift.tracing.context import context_of
+from raglift.tracing.assembling import Search, call_of, context_of, search_tools, searches_of
 from raglift.tracing.records import ImportedTrace
 from raglift.tracing.spans import SEARCHES, STEPS, Kind
 from raglift.types.sessions import Session
@@ -92,11 +91,9 @@ def sessions_of(trees: Sequence[Tree], dataset: Dataset, text_tools: Collection[
     any_search = bool(tools) or any(span.kind in SEARCHES for tree in trees for span in tree.spans.values())
     runs: Mapping[str, list[int]] = defaultdict(list)
     for tree in trees:
-        if tree.damage or not tree.spans:
-            first = next(iter(tree.spans.values()), None)
-            row = ImportedTrace(tree.trace_id, "" if first is None else first.raw.where, "", reason="damaged")
-            read.append((replace(row, detail=tree.damage), None))
-            continue
+        if not tree.tops:
+            detail = "its spans are below each other"
+            read.append((ImportedTrace(tree.trace_id, "", "", reason="root_missing", detail=detail), None))
         for scope in _scopes(tree):
             searches = searches_of(tree, scope.spans, tools, text_tools)
             row, session = _joined(scope, searches, joiner, any_search=any_search or bool(text_tools))
@@ -130,8 +127,9 @@ def _joined(scope: Scope, searches: Sequence[Search], joiner: Joiner, *, any_sea
         reason, detail = _incomplete(search)
         if reason:
             return replace(row, reason=reason, detail=detail), None
-    context = context_of(scope.tree, scope.spans, searches)
-    session = Session(query_id, [call_of(search) for search in searches], context, error=top.raw.error)
+    calls = [call_of(search) for search in searches]
+    context = context_of(scope.tree, scope.spans, searches, calls)
+    session = Session(query_id, calls, context, error=top.raw.error)
     return replace(row, query_id=query_id, joined_by=how), session
 
 

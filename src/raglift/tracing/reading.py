@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, DatasetError
@@ -12,8 +11,7 @@ from raglift.rendering.presenting import view_of, whole
 from raglift.running.evaluation import checked_dataset
 from raglift.tracing.attributes import labels_of
 from raglift.tracing.conventions import genai, openinference
-from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in
-from raglift.tracing.decoding.rows import SpanColumns
+from raglift.tracing.decoding import SpanColumns, files_in, spans_in
 from raglift.tracing.joining import sessions_of
 from raglift.tracing.records import TraceImport
 from raglift.tracing.spans import Kind, Options, RawSpan, Span
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 _CONVENTIONS = (openinference.span_of, genai.span_of)
 
 
-def read_span(raw: RawSpan, options: Options) -> Span:
+def _read_span(raw: RawSpan, options: Options) -> Span:
     """Return what a span means by the convention that it follows; one of no convention only links others.
 
     Args:
@@ -90,12 +88,11 @@ def read_traces(
     given = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
     faults: list[Fault] = []
     options = Options(join_by, doc_key, None if columns is None else SpanColumns.of(columns))
-    spans = list(_bounded(_spans(given, faults, options), faults))
+    spans = list(_spans(given, faults, options))
     if not spans:
         listed = ", ".join(map(str, given)) or "traces"
         raise DatasetError(listed, faults or [fault(listed, "no spans", "traces with spans in them")])
-    trees = trees_of(spans, faults)
-    read = sessions_of(trees, data, text_tools)
+    read = sessions_of(trees_of(spans), data, text_tools)
     order = {query.id: place for place, query in enumerate(data.queries)}
     sessions = [session for _, session in read if session is not None]
     return TraceImport(
@@ -114,14 +111,7 @@ def _spans(given: Iterable[Any], faults: list[Fault], options: Options) -> Itera
             raise ConfigurationError(f"traces: found {described(each)}; expected a file or a folder")
         for path in files_in(each):
             with as_file(path) as file:
-                yield from (read_span(raw, options) for raw in spans_in(file, faults, options))
-
-
-def _bounded(spans: Iterator[Span], faults: list[Fault]) -> Iterator[Span]:
-    """Yield as many spans as are read; more are a fault."""
-    yield from islice(spans, MOST_SPANS)
-    if next(spans, None) is not None:
-        faults.append(fault("traces", f"more than {MOST_SPANS:,} spans", "fewer: read the files in parts"))
+                yield from (_read_span(raw, options) for raw in spans_in(file, faults, options))
 
 
 view_of.register(TraceImport, whole(traces_view))

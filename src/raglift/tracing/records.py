@@ -22,7 +22,6 @@ REASONS = {
     "no_documents": "a span of a retriever tells no documents: its instrumentation leaves them out",
     "root_missing": "the span around the others is missing: the run was stopped, or another service has it",
     "truncated": "documents are missing: the exporter left attributes out, or cut them off",
-    "damaged": "its spans contradict each other",
 }
 """Why a trace is not a session, each with what it means."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raglift.tracing.decoding.rows import SpanColumns
+    from raglift.tracing.decoding import SpanColumns
     from raglift.types.documents import Chunk
 
 

@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raglift.tracing.spans import SEARCHES, Kind
-from raglift.utilities.validation import fault, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raglift.errors import Fault
     from raglift.tracing.spans import Span
 
 
@@ -22,15 +20,12 @@ class Tree:
     """One trace."""
 
     trace_id: str
-    """Its id."""
     spans: Mapping[str, Span]
     """By their ids, in the order of their starts; those whose start is not known come where their file has them."""
     children: Mapping[str, Sequence[Span]]
     """Of each span that has some, in the order of their starts."""
     tops: tuple[Span, ...]
     """The spans without a parent in the trace."""
-    damage: str = ""
-    """Why it is no tree; empty where it is one."""
 
     def below(self, top: Span) -> Iterator[Span]:
         """Yield a span and all below it, each before those in it."""
@@ -64,25 +59,18 @@ class Tree:
         return found
 
 
-def trees_of(spans: Iterable[Span], faults: list[Fault]) -> list[Tree]:
+def trees_of(spans: Iterable[Span]) -> list[Tree]:
     """Return the traces of spans, in the order of their starts.
 
-    A span that comes twice, as where a file is given twice, counts once; one id for two different spans is a fault.
+    Of spans with one id, as where a file is given twice, the first counts.
 
     Args:
         spans: of any number of traces, in any order.
-        faults: where every fault is noted.
     """
     by_trace: dict[str, dict[str, Span]] = defaultdict(dict)
-    damage: dict[str, str] = {}
     for span in spans:
-        of_trace = by_trace[span.raw.trace_id]
-        known = of_trace.setdefault(span.raw.span_id, span)
-        if (known.raw.name, known.raw.parent_id) != (span.raw.name, span.raw.parent_id):
-            damage[span.raw.trace_id] = f"two spans have the id {quoted(span.raw.span_id)}"
-            found = f"the span id {quoted(span.raw.span_id)} a second time, after {known.raw.where}"
-            faults.append(fault(span.raw.where, found, "one id for each span of a trace"))
-    trees = [_tree(trace_id, found, damage.get(trace_id, ""), faults) for trace_id, found in by_trace.items()]
+        by_trace[span.raw.trace_id].setdefault(span.raw.span_id, span)
+    trees = [_tree(trace_id, found.values()) for trace_id, found in by_trace.items()]
     return sorted(trees, key=lambda tree: min((_start(span) for span in tree.tops), default=0))
 
 
@@ -90,8 +78,8 @@ def _start(span: Span) -> int:
     return span.raw.start or 0
 
 
-def _tree(trace_id: str, found: Mapping[str, Span], damage: str, faults: list[Fault]) -> Tree:
-    spans = {span.raw.span_id: span for span in sorted(found.values(), key=_start)}  # stable: else as in the file
+def _tree(trace_id: str, found: Iterable[Span]) -> Tree:
+    spans = {span.raw.span_id: span for span in sorted(found, key=_start)}  # stable: else as in the file
     children: dict[str, list[Span]] = defaultdict(list)
     tops = []
     for span in spans.values():
@@ -100,14 +88,5 @@ def _tree(trace_id: str, found: Mapping[str, Span], damage: str, faults: list[Fa
             children[parent].append(span)
         else:
             tops.append(span)
-    tree = Tree(trace_id, spans, dict(children), tuple(tops), damage)
-    reached = {span.raw.span_id for top in tops for span in tree.below(top)}
-    if len(reached) == len(spans):
-        return tree
-    circle = [span for span_id, span in spans.items() if span_id not in reached]
-    first = circle[0]
-    names = f"{len(circle)} spans that are below each other in a circle, as {quoted(first.raw.span_id)}"
-    faults.append(fault(first.raw.where, names, "parents that lead to a root"))
-    kept = {span_id: span for span_id, span in spans.items() if span_id in reached}
-    left = {span_id: inside for span_id, inside in children.items() if span_id in reached}
-    return Tree(trace_id, kept, left, tuple(tops), damage or "spans are below each other in a circle")
+    reached = {span.raw.span_id: span for top in tops for span in Tree("", {}, children, ()).below(top)}
+    return Tree(trace_id, {key: span for key, span in spans.items() if key in reached}, dict(children), tuple(tops))

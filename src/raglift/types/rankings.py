@@ -465,5 +465,3 @@ class Cost:
     """For each stage, queries answered a second when all queries of the dataset were asked, at the run's concurrency;
     None if answers came from the cache. Empty if latency was not requested, in which case possibly no model was
     loaded."""
-    tokens_billed: int | None = None
-    """How many tokens a provider counted; None when none did."""

@@ -28,7 +28,6 @@ def text_of(cost, environment=MACHINE):
 GOLDEN = """\
 Cost
 rerank: 2 of these queries failed and are left out
-Billed: 12,345 tokens
 Latency of 50 queries, one at a time, models warm, cache off, on A Fast One (2 cores)
 stage         p50      p95  queries/s in the run
 ────────────────────────────────────────────────
@@ -40,16 +39,13 @@ together   214 ms   1.26 s
 
 def test_everything_that_is_known_is_shown():
     index = IndexCost(1200, 1100, 1100, 3.25, 1_843_200)
-    assert GOLDEN in text_of(
-        Cost((RETRIEVE, RERANK), WHOLE, index, {"retrieve": 240.4, "rerank": None}, tokens_billed=12345)
-    )
+    assert GOLDEN in text_of(Cost((RETRIEVE, RERANK), WHOLE, index, {"retrieve": 240.4, "rerank": None}))
 
 
 def test_nothing_is_shown_of_what_is_not_known():
     assert text_of(None) == text_of(Cost())
     assert "Cost" not in text_of(None)
     assert "Latency" not in text_of(Cost(index=IndexCost(3, 3, 3, 0.2, 96)))
-    assert "Billed: 7 tokens\n" in text_of(Cost(tokens_billed=7)) + "\n"
 
 
 def test_a_single_stage_has_no_row_for_all_together():

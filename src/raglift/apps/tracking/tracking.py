@@ -284,7 +284,7 @@ def _counts(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
 
 
 def _costs(cost: Cost) -> Iterator[tuple[str, float | None]]:
-    """Yield seconds, bytes and tokens; None if something is not known."""
+    """Yield seconds and bytes; None if something is not known."""
     for latency in cost.latencies:
         stage = tracker_name(latency.stage)
         yield from ((f"latency/{stage}_p50_seconds", latency.p50), (f"latency/{stage}_p95_seconds", latency.p95))
@@ -295,4 +295,3 @@ def _costs(cost: Cost) -> Iterator[tuple[str, float | None]]:
     if cost.index is not None:
         yield from (("index/chunks", cost.index.chunks), ("index/bytes", cost.index.bytes))
         yield "index/seconds", cost.index.seconds
-    yield "cost/tokens_billed", cost.tokens_billed

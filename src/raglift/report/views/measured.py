@@ -1,4 +1,4 @@
-"""What was measured and how, and what it cost: settings, latency and throughput, the index, what a provider billed."""
+"""What was measured and how, and what it cost: settings, latency and throughput, the index."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ _FROM_CACHE = "from the cache"
 
 
 def cost_section(evaluation: Evaluation) -> Section | None:
-    """Return what asking cost, as far as it is known: latency per stage, what a provider billed; or None."""
+    """Return what asking cost, as far as it is known: latency per stage; or None."""
     cost = evaluation.run.cost
     if cost is None:
         return None
@@ -193,8 +193,6 @@ def _lines(cost: Cost, run: Run) -> list[str]:
         for latency in cost.latencies
         if latency.failed
     ]
-    if cost.tokens_billed is not None:
-        lines.append(f"Billed: {cost.tokens_billed:,} tokens")
     return lines
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.base import finite
 from raglift.adapters.results import LIST_KEYS, chunk_of_mapping
 from raglift.errors import ConfigurationError
-from raglift.tracing.attributes import MOST_ITEMS, parsed, without_secrets
+from raglift.tracing.attributes import parsed, without_secrets
 from raglift.types.documents import Chunk
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def messages_in(messages: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
         messages = messages.get("messages", [messages])
     if not isinstance(messages, (list, tuple)):
         return
-    for message in messages[:MOST_ITEMS]:
+    for message in messages:
         if isinstance(message, (list, tuple)):
             if len(message) == 2 and all(isinstance(each, str) for each in message):
                 yield message[0].lower(), message[1]
@@ -119,7 +119,7 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
                 yield from texts_in(value[name], depth + 1)
                 return
     elif isinstance(value, (list, tuple)) and depth < _DEEPEST:
-        for each in value[:MOST_ITEMS]:
+        for each in value:
             yield from texts_in(each, depth + 1)
 
 
@@ -169,7 +169,7 @@ def documents_in(value: Any, doc_key: str | None = None, *, strict: bool = False
         strict: whether each must be an object with a text, as of a tool that may answer anything.
     """
     found = _list_in(parsed(value), 0)
-    if found is None or len(found) > MOST_ITEMS or (strict and not found):
+    if found is None or (strict and not found):
         return None
     documents = []
     for each in found:

@@ -1,4 +1,4 @@
-"""Language models through the real clients of LangChain and LlamaIndex, against a server on this machine."""
+"""Language models through the real clients of LangChain, against a server on this machine."""
 
 import json
 import logging
@@ -10,12 +10,11 @@ import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from llama_index.llms.openai import OpenAI
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, ModelOutputError, ModelUnavailable
-from raglift.llm.language_models import DEFAULT_MODEL, language_model
-from raglift.llm.replies import FilledPrompt, Usage
+from raglift.llm.language_models import language_model
+from raglift.llm.replies import FilledPrompt, Usage, secrets_of
 from raglift.testing.openai_server import Answer, OpenAIServer
 from raglift.utilities.retrying import RetryPolicy
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("no_openai_settings")
 KEY = "sk-test-0123456789abcdef"
 PROMPT = FilledPrompt("relevance@3f9a1c07", "Grade {it}.", 'The {lamp} says {"grade": 1} and {{more}}.')
 QUICK = RetryPolicy(4, 5.0, first_wait=0.01)
-CLIENTS = ("by name", "langchain", "langchain with tools", "llama_index", "llama_index with tools")
+CLIENTS = ("by name", "langchain with tools")
 
 
 class Grade(BaseModel):
@@ -52,13 +51,9 @@ def made(server):
     def make(client, timeout=5.0, retry_policy=QUICK):
         if client == "by name":
             return language_model(retry_policy=retry_policy, timeout=timeout)
-        if client.startswith("langchain"):
-            kind = BaseChatOpenAI if client == "langchain with tools" else ChatOpenAI  # the base of other providers'
-            chat = kind(model="gpt-4o-mini", temperature=0, max_retries=0, timeout=timeout)
-            return language_model(chat, retry_policy=retry_policy)
-        name = "gpt-4" if client == "llama_index with tools" else "gpt-4o-mini"
-        settings = {"api_base": server.base_url, "api_key": KEY, "max_retries": 0, "timeout": timeout}
-        return language_model(OpenAI(model=name, temperature=0, **settings), retry_policy=retry_policy)
+        # The base of other providers' clients
+        chat = BaseChatOpenAI(model="gpt-4o-mini", temperature=0, max_retries=0, timeout=timeout)
+        return language_model(chat, retry_policy=retry_policy)
 
     return make
 
@@ -96,9 +91,8 @@ def test_text_without_utf8_is_sent_with_replacements(server, model):
     assert asked(server)[0][1]["content"] == "lone � surrogate"
 
 
-@pytest.mark.parametrize("client", ["by name", "langchain"])
-def test_openai_is_asked_for_the_form_strictly(server, made, client):
-    made(client).ask(PROMPT, Grade)
+def test_openai_is_asked_for_the_form_strictly(server, made):
+    made("by name").ask(PROMPT, Grade)
     schema = server.requests[0].body["response_format"]["json_schema"]
     assert schema["strict"] is True
     assert schema["schema"]["required"] == ["grade", "reason"]
@@ -115,31 +109,13 @@ def test_openai_is_asked_for_the_form_strictly(server, made, client):
     [
         Answer(status=429, headers={"Retry-After": "0.05"}),
         Answer(status=500),
-        Answer(status=503),
-        Answer(status=408),
         Answer(cut_off=True),
-        Answer(text='{"grade": '),
         Answer(text='{"grade": 7, "reason": ""}'),
         Answer(text="I think it is a 3."),
-        Answer(text=r'{"grade": 3, "reason": "no \ud800 UTF-8"}'),
         Answer(text='{"grade": 3, "rea', finish_reason="length"),
         Answer(body=b"<html>Bad gateway</html>"),
-        Answer(body={"choices": None}),
     ],
-    ids=[
-        "429",
-        "500",
-        "503",
-        "408",
-        "cut off",
-        "malformed",
-        "not allowed",
-        "prose",
-        "surrogate",
-        "length",
-        "html",
-        "no choices",
-    ],
+    ids=["429", "500", "cut off", "not allowed", "prose", "length", "html"],
 )
 def test_what_passes_is_asked_again(server, model, answer):
     server.answer_next(answer, RIGHT)
@@ -148,32 +124,21 @@ def test_what_passes_is_asked_again(server, model, answer):
     assert len(server.requests) == 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_slow_answer_is_given_up_and_asked_again(server, made, client):
+def test_a_slow_answer_is_given_up_and_asked_again(server, made):
     server.answer_next(Answer(seconds=5), RIGHT)
-    assert made(client, timeout=0.3).ask(PROMPT, Grade).value.grade == 3
+    assert made("by name", timeout=0.3).ask(PROMPT, Grade).value.grade == 3
     assert len(server.requests) == 2
-
-
-@pytest.mark.slow
-def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server, model):
-    server.answer_next(Answer(status=429, headers={"Retry-After": "0.3"}), RIGHT)
-    model.ask(PROMPT, Grade)
-    first, second = (request.at for request in server.requests)
-    assert second - first >= 0.3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (Answer(text='{"grade": '), "the answer is not what was asked for"),
         (Answer(text='{"grade": 7, "reason": ""}'), "the answer is not what was asked for"),
         (Answer(text='{"gra', finish_reason="length"), "the answer was cut off at its limit of tokens"),
         (Answer(body=b"<html>"), "the reply is not what was asked for"),
     ],
-    ids=["malformed", "not allowed", "length", "html"],
+    ids=["not allowed", "length", "html"],
 )
 def test_an_answer_that_stays_damaged_is_asked_for_three_times(server, model, answer, reason):
     server.answer_next(*[answer] * 3)
@@ -203,7 +168,7 @@ def test_a_refusal_is_told_in_the_models_words_and_not_asked_again(server, model
     assert caught.value.usage == Usage(9, 4)
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize("status", [401, 404])
 def test_what_no_other_prompt_would_pass_is_said_at_once(server, model, status):
     server.answer_next(Answer(status=status))
     with pytest.raises(ModelUnavailable, match=r"failed: \w+Error: .*\?$"):
@@ -218,9 +183,8 @@ def test_a_quota_that_is_used_up_is_not_waited_for(server, model):
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("status", [400, 422])
-def test_what_is_wrong_with_one_prompt_is_not_asked_again(server, model, status):
-    server.answer_next(Answer(status=status))
+def test_what_is_wrong_with_one_prompt_is_not_asked_again(server, model):
+    server.answer_next(Answer(status=400))
     with pytest.raises(ModelOutputError) as caught:
         model.ask(PROMPT, Grade)
     assert type(caught.value) is ModelOutputError
@@ -274,7 +238,6 @@ def test_the_key_is_read_from_dot_env(monkeypatch, tmp_path):
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_key_is_shown_nowhere(server, made, client, caplog, capsys, monkeypatch):
     monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
-    monkeypatch.delenv("OPENAI_API_KEY" if client.startswith("llama") else "NOTHING", raising=False)
     caplog.set_level(logging.DEBUG)
     told = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}}
     server.answer_next(Answer(status=500, body=told), Answer(status=401, body=told))
@@ -296,18 +259,36 @@ def test_a_key_in_a_header_of_the_users_own_is_shown_nowhere(server):
         language_model(chat, retry_policy=QUICK).ask(PROMPT, Grade)
 
 
+class Client:
+    """A client that makes what it keeps on first use, as OpenAI's does: looking at its parts adds an attribute."""
+
+    def __init__(self) -> None:
+        self.part = self.Part(self)
+        self.api_key = SecretStr("sk-hidden-in-pydantic")
+        self.default_headers = {"x-team": "plain words that are a secret", "x-id": "short"}
+        self.organization = "public"
+
+    class Part:
+        def __init__(self, client: "Client") -> None:
+            self._client = client
+
+        def __getattr__(self, name: str) -> object:
+            self._client.made_on_first_use = object()
+            raise AttributeError(name)
+
+
+def test_keys_and_headers_are_secrets_and_short_or_public_words_are_not():
+    assert secrets_of(Client()) == ["sk-hidden-in-pydantic", "plain words that are a secret"]
+    assert secrets_of(object()) == []
+
+
 # Which model
-
-
-def test_the_default_model():
-    assert DEFAULT_MODEL == "openai:gpt-4o-mini"
 
 
 def test_names_and_identities(server, made):
     address = server.base_url.removeprefix("http://")
-    assert [made(client).name for client in CLIENTS[:4]] == ["openai:gpt-4o-mini"] * 4
+    assert [made(client).name for client in CLIENTS] == ["openai:gpt-4o-mini"] * 2
     assert made("by name").identity == f"langchain ChatOpenAI openai:gpt-4o-mini (temperature=0.0 at {address})"
-    assert made("llama_index").identity == f"llama_index OpenAI openai:gpt-4o-mini (temperature=0.0 at {address})"
 
 
 def test_every_setting_that_decides_an_answer_is_in_the_identity(server):
@@ -334,11 +315,9 @@ def test_the_settings_reach_the_server(server):
 
 def test_an_object_is_not_changed(server):
     chat = ChatOpenAI(model="gpt-4o-mini", max_retries=0)
-    llm = OpenAI(model="gpt-4o-mini", api_base=server.base_url, api_key=KEY)
-    before = repr(chat), llm.model_dump()
-    for model in (chat, llm):
-        language_model(model).ask(PROMPT, Grade)
-    assert (repr(chat), llm.model_dump()) == before
+    before = repr(chat)
+    language_model(chat).ask(PROMPT, Grade)
+    assert repr(chat) == before
 
 
 def test_a_language_model_is_used_as_it_is(server, made):
@@ -346,7 +325,7 @@ def test_a_language_model_is_used_as_it_is(server, made):
     assert language_model(model) is model
 
 
-@pytest.mark.parametrize("given", ["gpt-4o-mini", "openai:", ":gpt", "", 3, dict], ids=repr)
+@pytest.mark.parametrize("given", ["gpt-4o-mini", ":gpt", "", 3], ids=repr)
 def test_what_is_no_model_is_refused(given):
     with pytest.raises(ConfigurationError, match=r"model: found .*; expected .*provider:model"):
         language_model(given)

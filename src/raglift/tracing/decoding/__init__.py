@@ -1,1 +1,0 @@
-"""Spans from files: OTLP, and rows of other exports by a mapping."""

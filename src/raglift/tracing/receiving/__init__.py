@@ -1,1 +1,0 @@
-"""Traces received over HTTP, and the file that they are kept in."""
