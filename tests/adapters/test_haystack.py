@@ -19,7 +19,6 @@ from haystack.components.retrievers import (
     InMemoryEmbeddingRetriever,
     MultiQueryTextRetriever,
     MultiRetriever,
-    TextEmbeddingRetriever,
 )
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersSimilarityRanker
@@ -171,14 +170,6 @@ def test_a_retriever_ranks_and_scores_as_a_direct_call_at_the_same_depth(store, 
     assert retriever.top_k == 3
 
 
-def test_a_retriever_of_texts_made_of_an_embedder_and_another(store):
-    both = TextEmbeddingRetriever(
-        retriever=InMemoryEmbeddingRetriever(store, top_k=2), text_embedder=MockTextEmbedder()
-    )
-    assert hits(retrieved(both, 6)) == pairs(both.run(query=QUERY, top_k=6)["documents"])
-    assert adapt_system(both)[0].depth_fixed == ()
-
-
 @pytest.mark.filterwarnings("ignore:'MultiRetriever' is an experimental component")
 def test_the_retrievers_inside_another_are_asked_for_as_many(store):
     shallow = MultiRetriever(retrievers={"a": InMemoryBM25Retriever(store, top_k=2)})
@@ -219,25 +210,6 @@ def test_a_component_made_of_a_pipeline_is_one_stage(store):
     assert len(adapt_system(whole)) == 1
 
 
-@pytest.mark.parametrize("concurrency", [1, 4])
-def test_the_same_rankings_alone_and_side_by_side(hybrid, concurrency):
-    data = Dataset.from_dict({f"{QUERY} {number}": ["The horn sounds in the fog."] for number in range(6)})
-    plain = Pipeline.from_dict(hybrid_without(hybrid).to_dict())
-    evaluation = evaluate(hybrid_without(hybrid), data, ks=(5,), concurrency=concurrency)
-    for trace in evaluation.run.traces:
-        text = next(query.text for query in data.queries if query.id == trace.query_id)
-        expected = plain.run({"query": text, "text": text}, include_outputs_from={"joiner"})
-        assert hits(trace.stages[0].ranking) == pairs(expected["joiner"]["documents"])
-
-
-def hybrid_without(hybrid: Pipeline) -> Pipeline:
-    """Take off what Haystack would ask after the joiner."""
-    for name in ("answer", "prompt", "ranker"):
-        if name in hybrid.graph.nodes:
-            hybrid.remove_component(name)
-    return hybrid
-
-
 # Pipelines
 
 
@@ -264,15 +236,6 @@ def test_both_stages_of_a_pipeline_are_those_of_a_direct_run(hybrid):
     expected = hybrid.get_component("ranker").run(documents=direct["joiner"]["documents"][:7], top_k=7)["documents"]
     assert hits(after) == pairs(expected)
     assert sorted(hit.chunk.id for hit in after) == sorted(hit.chunk.id for hit in before)
-
-
-def test_before_and_after_of_an_evaluation(hybrid):
-    data = Dataset.from_dict({QUERY: ["The keeper walks the island in winter."], "When is the ferry?": ["noon"]})
-    evaluation = evaluate(hybrid, data, ks=(2, 5), metrics=["mrr"])
-    assert evaluation.scores.stages == ("retrieve", "rerank")
-    assert {len(trace.stages[1].ranking) for trace in evaluation.run.traces} == {2}
-    assert evaluation.run.spec["environment"]["haystack-ai"]
-    assert str(evaluation)
 
 
 def test_a_fusion_that_ranks_otherwise_at_a_greater_depth_keeps_its_deployed_figures(hybrid):
@@ -398,12 +361,6 @@ def test_a_document_is_a_chunk_with_its_source_and_place(documents):
     assert chunk_of(Document(content=None, meta={"kind": "picture"})).text == ""
 
 
-def test_a_function_may_return_documents(documents):
-    data = Dataset.from_dict({QUERY: [documents[0].content or ""]})
-    evaluation = evaluate(lambda query: documents[:2], data, ks=(1,), metrics=["recall"])
-    assert evaluation.scores.mean("retrieve", "recall@1") == 1
-
-
 def test_a_function_may_return_what_a_pipeline_does(store):
     pipeline = Pipeline()
     pipeline.add_component("search", InMemoryBM25Retriever(store, top_k=3))
@@ -457,17 +414,6 @@ def test_what_does_not_rerank_is_refused(store):
 
     with pytest.raises(UnsupportedSystem, match=r"found a Needy whose inputs weights must be given; expected no more"):
         adapt_reranker(Needy())
-
-
-def test_an_output_that_is_no_list_of_documents_is_named():
-    @component
-    class Wrong:
-        @component.output_types(documents=list[Document])
-        def run(self, query: str) -> dict[str, Any]:
-            return {"documents": "a text"}
-
-    with pytest.raises(UnsupportedSystem, match=r"Wrong: returned a str as 'documents'; expected a list of Documents"):
-        retrieved(Wrong(), 3)
 
 
 def test_components_are_known_by_their_metaclass_and_nothing_is_imported(store, documents):

@@ -1,15 +1,11 @@
 """LangChain retrievers as stages, with real retrievers over a real (small) text."""
 
 import copy
-import subprocess
-import sys
 import warnings
 
 import pytest
 
-from raglift.adapters.langchain import ADAPTER, retriever_stages
-from raglift.errors import UnsupportedSystem
-from raglift.types.documents import Chunk
+from raglift.adapters.langchain import retriever_stages
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
@@ -20,7 +16,6 @@ with warnings.catch_warnings():
         MultiQueryRetriever,
         ParentDocumentRetriever,
         RePhraseQueryRetriever,
-        TimeWeightedVectorStoreRetriever,
     )
     from langchain_classic.retrievers.document_compressors import EmbeddingsFilter
     from langchain_community.retrievers import BM25Retriever
@@ -107,26 +102,6 @@ def retrieve(system, k=10, **options):
 
 def texts(documents):
     return [document.page_content for document in documents]
-
-
-@pytest.mark.slow
-def test_importing_the_adapter_imports_no_langchain():
-    code = (
-        "import sys, raglift.adapters.langchain; print([name for name in sys.modules if name.startswith('langchain')])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
-
-
-def test_langchain_objects_are_told_by_their_classes(bm25, store):
-    assert all(ADAPTER.owns(obj) for obj in (bm25, store, FirstLines(), RunnableLambda(str)))
-    assert not any(ADAPTER.owns(obj) for obj in (print, "text", Chunk("text"), BM25Retriever))
-
-
-@pytest.mark.parametrize("thing", [EMBEDDING, "a retriever", None, DOCUMENTS[0]])
-def test_what_cannot_retrieve_is_refused_by_name(thing):
-    with pytest.raises(UnsupportedSystem, match=rf"found {type(thing).__name__}; expected a LangChain retriever"):
-        retriever_stages(thing)
 
 
 @pytest.mark.parametrize(
@@ -257,16 +232,6 @@ def test_parents_are_found_through_more_children_and_their_number_is_said_to_be_
     assert len(retrieve(parents, k=30)) > len(parents.invoke(QUERY))
     assert parents.search_kwargs == {}
     assert only_stage(parents).depth_fixed == ("ParentDocumentRetriever (k counts child chunks)",)
-
-
-def test_a_retriever_that_writes_into_its_documents_writes_into_copies():
-    timed = TimeWeightedVectorStoreRetriever(vectorstore=FAISS.from_texts(["start"], EMBEDDING))
-    timed.add_documents(DOCUMENTS)
-    before = copy.deepcopy(timed.memory_stream)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the fake embedding's relevance scores are out of range
-        assert len(retrieve(timed, k=9)) == 9
-    assert timed.memory_stream == before
 
 
 def test_parts_whose_depth_cannot_be_set_are_named(bm25):

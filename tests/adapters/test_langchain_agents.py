@@ -380,24 +380,6 @@ def test_a_limit_of_steps_is_the_error_of_the_session_and_its_calls_count(bm25, 
 # The user's objects.
 
 
-def test_an_agent_of_one_call_has_the_figures_of_its_retriever_bit_by_bit(bm25, dataset):
-    metrics = ["recall", "mrr", "ndcg", "precision", "map", "session_ndcg", "session_recall"]
-    compressed = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=Shortest())
-    for retriever in (bm25, compressed):
-        asked = rl.evaluate(retriever, dataset, ks=(1, 2), metrics=metrics)
-
-        def node(state, retriever=retriever):
-            retriever.invoke(state["question"])
-            return {"answer": "done"}
-
-        agent = rl.evaluate(graph(Asked, node=node), dataset, ks=(1, 2), metrics=metrics)
-        assert [stage.name for stage in agent.run.stages] == [stage.name for stage in asked.run.stages]
-        for stage in asked.scores.stages:
-            for metric in asked.scores.metrics:
-                ours, theirs = agent.scores.of(stage, metric), asked.scores.of(stage, metric)
-                assert ours.tobytes() == theirs.tobytes(), (stage, metric)
-
-
 def test_agents_that_are_asked_at_once_do_not_hear_each_other(bm25, dataset):
     @tool
     async def search(query: str):

@@ -18,7 +18,6 @@ with warnings.catch_warnings():
         DocumentCompressorPipeline,
         EmbeddingsFilter,
         LLMChainExtractor,
-        LLMListwiseRerank,
     )
     from langchain_community.cross_encoders import HuggingFaceCrossEncoder
     from langchain_community.document_transformers import EmbeddingsRedundantFilter, LongContextReorder
@@ -26,7 +25,6 @@ with warnings.catch_warnings():
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListLLM
-from langchain_core.runnables import RunnableLambda
 from langchain_text_splitters import CharacterTextSplitter
 
 LINES = [
@@ -107,28 +105,11 @@ def test_top_n_is_raised_and_never_lowered(given, kept):
     assert reranker.top_n == given
 
 
-def test_top_n_is_raised_on_a_copy_of_a_plain_class_too():
-    class Head(BaseDocumentTransformer):
-        top_n = 2
-
-        def transform_documents(self, documents, **kwargs):
-            return documents[: self.top_n]
-
-    head = Head()
-    assert len(rerank(head)) == 6
-    assert head.top_n == 2
-
-
 def test_a_limit_that_is_none_stays_none():
     part = EmbeddingsFilter(embeddings=EMBEDDING, k=None, similarity_threshold=-1.0)
     assert len(rerank(part)) == 6
     assert len(rerank(EmbeddingsFilter(embeddings=EMBEDDING, k=2))) == 6
     assert len(rerank(EmbeddingsFilter(embeddings=EMBEDDING, k=2), as_deployed=True)) == 2
-
-
-def test_an_embeddings_filter_gives_its_similarity_as_the_score():
-    scores = [hit.score for hit in rerank(EmbeddingsFilter(embeddings=EMBEDDING))]
-    assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize("keep_metadata", [True, False])
@@ -223,11 +204,6 @@ def test_a_compressor_that_returns_no_documents_is_named():
         rerank(Passing(lambda documents: None))
 
 
-def test_what_cannot_rerank_is_refused_by_name():
-    with pytest.raises(UnsupportedSystem, match="found DeterministicFakeEmbedding"):
-        reranker_stages(EMBEDDING)
-
-
 def test_composites_are_opened_into_their_stages():
     bm25 = BM25Retriever.from_documents(DOCUMENTS, k=1)
     pipeline = DocumentCompressorPipeline(
@@ -253,33 +229,6 @@ def test_composites_are_opened_into_their_stages():
     assert sorted(ids(ranking)) == ids(CANDIDATES)
 
 
-@pytest.mark.slow
-def test_opened_stages_give_what_the_composite_gives_as_deployed(cross_encoder):
-    composite = ContextualCompressionRetriever(
-        base_retriever=BM25Retriever.from_documents(DOCUMENTS, k=6),
-        base_compressor=CrossEncoderReranker(model=cross_encoder, top_n=2),
-    )
-    retrieve, stage = retriever_stages(composite, as_deployed=True)
-    ranking = stage.reranker.rerank_one(QUERY, retrieve.retriever.retrieve_one(QUERY, 6))
-    assert ids(ranking) == [document.id for document in composite.invoke(QUERY)]
-
-
-def test_a_subclass_that_changed_the_composite_is_left_whole():
-    class Own(ContextualCompressionRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            return self.base_retriever.invoke(query)
-
-    base = BM25Retriever.from_documents(DOCUMENTS, k=1)
-    (stage,) = retriever_stages(Own(base_retriever=base, base_compressor=Rebuilding()))
-    assert len(stage.retriever.retrieve_one(QUERY, 5)) == 5
-
-
-def test_any_runnable_can_be_the_base():
-    base = RunnableLambda(lambda query: DOCUMENTS)
-    retrieve, _ = retriever_stages(ContextualCompressionRetriever(base_retriever=base, base_compressor=Rebuilding()))
-    assert retrieve.depth_fixed == ("RunnableLambda",)
-
-
 def test_the_next_compressor_finds_what_the_one_before_noted():
     def above(documents):
         return [document for document in documents if document.metadata["relevance_score"] > 0.3]
@@ -289,8 +238,3 @@ def test_the_next_compressor_finds_what_the_one_before_noted():
     for stage in reranker_stages(pipeline):
         ranking = stage.reranker.rerank_one(QUERY, ranking)
     assert ids(ranking) == ["line-5", "line-4", "line-3"]
-
-
-def test_a_listwise_reranker_returns_all_candidates_once():
-    twice = RunnableLambda(lambda asked: [*asked["documents"][::-1], asked["documents"][0]])
-    assert ids(rerank(LLMListwiseRerank(reranker=twice, top_n=2))) == ids(CANDIDATES)[::-1]

@@ -73,14 +73,6 @@ def test_a_sequence_with_two_retrievers_is_left_as_it_is(bm25):
     assert len(stage.retriever.retrieve_one("Which keeper?", 7)) == 2
 
 
-def test_a_function_after_the_retriever_that_changes_which_hits_come_first_is_measured_as_deployed(bm25, dataset):
-    evaluation = rl.evaluate(bm25 | turned, dataset, ks=(1, 5), depth="deep", candidates=8)
-    assert {len(trace.stages[0].ranking) for trace in evaluation.run.traces} == {2}
-    assert evaluation.truncated == {"retrieve": 2}
-    (note,) = (note for note in evaluation.notes if "does not begin with the hits" in note)
-    assert note.startswith("retrieve: asked for 8 hits, ")
-
-
 def test_a_function_that_cuts_is_marked(bm25, dataset):
     cutting = bm25 | RunnableLambda(lambda documents: documents[:3])
     evaluation = rl.evaluate(cutting, dataset, ks=(1, 5), depth="deep", candidates=8)
@@ -95,12 +87,3 @@ def test_a_compressor_inside_a_sequence_keeps_its_depth(bm25, dataset):
         asked = [document.page_content for document in (narrow | turned).invoke(query.text)]
         assert [hit.chunk.text for hit in trace.stages[0].ranking] == asked
     assert evaluation.truncated == {"retrieve": 2}
-
-
-def test_a_sequence_can_be_reranked(bm25, dataset):
-    system = ContextualCompressionRetriever(base_retriever=bm25 | turned, base_compressor=TopTwo())
-    evaluation = rl.evaluate(system, dataset, ks=(1, 5), concurrency=4)
-    for trace in evaluation.run.traces:
-        before, after = (set(stage.ranking.chunks) for stage in trace.stages)
-        assert before == after
-        assert len(before) == 2

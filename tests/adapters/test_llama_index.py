@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from llama_index.core import Settings, VectorStoreIndex
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
-from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor import LongContextReorder
 from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
 
-from raglift.adapters.llama_index import ADAPTER, reranker_stages, retriever_stages
+from raglift.adapters.llama_index import reranker_stages, retriever_stages
 from raglift.adapters.llama_index_nodes import chunk_of, node_of
 from raglift.errors import UnsupportedSystem
 from raglift.types.documents import Chunk
@@ -24,26 +18,6 @@ pytestmark = [
     pytest.mark.usefixtures("offline_llama_index"),
     pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
 ]
-
-
-def test_tells_by_the_classes_a_type_derives_from(index):
-    class Own(BaseRetriever):
-        def _retrieve(self, query_bundle):
-            return []
-
-    assert all(map(ADAPTER.owns, [index, index.as_retriever(), Own(), LongContextReorder()]))
-    assert not any(map(ADAPTER.owns, [Chunk("x"), "llama_index", None, Own]))
-
-
-@pytest.mark.slow
-def test_importing_the_adapter_and_asking_imports_no_framework():
-    code = (
-        "import sys, raglift.adapters.llama_index as adapter\n"
-        "assert not adapter.ADAPTER.owns(object())\n"
-        "found = [name for name in ('llama_index', 'langchain_core', 'torch') if name in sys.modules]\n"
-        "assert not found, found"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_node_keeps_id_text_place_and_metadata(nodes, texts):
@@ -76,10 +50,6 @@ def test_the_document_of_a_node_without_a_source(metadata, doc_key, expected):
     assert chunk_of(TextNode(text="x", metadata=metadata), doc_key).doc_id == expected
 
 
-def test_doc_key_goes_before_the_source_document(nodes):
-    assert chunk_of(nodes[0], "file_name").doc_id == "0.txt"
-
-
 @pytest.mark.parametrize(
     "node", [IndexNode(index_id="i", text=""), ImageNode(image_url="https://x.test/y.png")], ids=type
 )
@@ -103,11 +73,6 @@ def test_a_chunk_gives_a_copy_of_its_own_node(nodes, texts):
     assert nodes[1].excluded_embed_metadata_keys == ["page", "file_name"]
 
 
-def test_a_node_that_has_a_start_and_no_end_keeps_it():
-    chunk = chunk_of(TextNode(text="the text", start_char_idx=2))
-    assert (chunk.start, chunk.end) == (2, None)
-
-
 def test_a_foreign_chunk_shows_a_model_its_text_only():
     chunk = Chunk("the text", id="c", doc_id="d", start=2, end=10, metadata={"source": "/home/me/x.pdf"})
     node = node_of(chunk)
@@ -129,25 +94,6 @@ def test_what_cannot_retrieve_is_refused_by_name(make):
         retriever_stages(make())
 
 
-def test_a_chat_engine_without_retrieval_is_refused_by_name():
-    with pytest.raises(UnsupportedSystem, match="SimpleChatEngine"):
-        retriever_stages(SimpleChatEngine.from_defaults(memory=ChatMemoryBuffer.from_defaults()))
-
-
 def test_what_cannot_rerank_is_refused_by_name(index):
     with pytest.raises(UnsupportedSystem, match=r"VectorIndexRetriever.*BaseNodePostprocessor"):
         reranker_stages(index.as_retriever())
-
-
-def test_an_index_without_a_retriever_is_refused_with_what_to_pass():
-    from llama_index.core import SQLDatabase
-    from llama_index.core.indices.struct_store import SQLStructStoreIndex
-    from sqlalchemy import create_engine, text
-
-    engine = create_engine("sqlite://")
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE logs (entry TEXT)"))
-    index = SQLStructStoreIndex([], sql_database=SQLDatabase(engine), table_name="logs")
-    with pytest.raises(UnsupportedSystem, match="SQLStructStoreIndex has no retriever; pass a query engine over it"):
-        retriever_stages(index)
-    engine.dispose()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
-from llama_index.core import Document, Settings, StorageContext, VectorStoreIndex
+from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.node_parser import HierarchicalNodeParser, get_leaf_nodes
 from llama_index.core.postprocessor import SentenceTransformerRerank
 from llama_index.core.retrievers import (
-    AutoMergingRetriever,
     QueryFusionRetriever,
     RecursiveRetriever,
     RouterRetriever,
-    TransformRetriever,
 )
 from llama_index.core.schema import IndexNode
 from llama_index.core.tools import RetrieverTool
@@ -63,32 +58,6 @@ def test_fusion_deepens_its_parts_too(index, nodes, mode, state):
     assert Settings.llm.calls == 0
 
 
-def test_fusion_that_runs_its_own_event_loop_works_in_a_thread(index):
-    fusion = QueryFusionRetriever([index.as_retriever()], num_queries=1, use_async=True)
-    with ThreadPoolExecutor(1) as pool:
-        ranking = pool.submit(retrieve, fusion).result()
-
-    assert len(ranking) == 5
-
-
-@pytest.mark.slow
-def test_auto_merging(texts, state):
-    text = " ".join(f"{sentence} It was sentence number {at}." for at, sentence in enumerate(texts * 6))
-    parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[512, 128, 32], chunk_overlap=0)
-    parsed = parser.get_nodes_from_documents([Document(text=text, id_="the-document")])
-    storage = StorageContext.from_defaults()
-    storage.docstore.add_documents(parsed)
-    base = VectorStoreIndex(get_leaf_nodes(parsed), storage_context=storage).as_retriever(similarity_top_k=2)
-    retriever = AutoMergingRetriever(base, storage)
-    before = state(base)
-    ranking = retrieve(retriever, k=12)
-
-    assert len(ranking) > 2
-    assert {chunk.doc_id for chunk in ranking.chunks} == {"the-document"}
-    assert state(base) == before
-    assert retriever_stages(retriever)[0].system == "AutoMergingRetriever(VectorIndexRetriever)"
-
-
 def test_recursive_follows_links_at_depth(nodes, state):
     links = [IndexNode(text=nodes[at * 5].text, index_id=f"part-{at}") for at in range(2)]
     parts = {f"part-{at}": VectorStoreIndex(nodes[at * 5 : at * 5 + 5]).as_retriever() for at in range(2)}
@@ -129,12 +98,6 @@ def test_router(nodes, places, always_pick, state):
 
     assert len(retrieve(router, k=10)) == 5 * len(places)
     assert state(router) == before
-
-
-def test_transform_retriever(index, ask_for):
-    transformed = TransformRetriever(index.as_retriever(similarity_top_k=1), ask_for("ferry winter"))
-
-    assert ids(retrieve(transformed, k=4)) == ids(retrieve(index, k=4, query="ferry winter"))
 
 
 def test_a_retriever_of_the_users_own_is_entered(index, tiny_cross_encoder):

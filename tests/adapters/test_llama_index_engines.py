@@ -18,7 +18,6 @@ from llama_index.core.query_engine import (
 )
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools import QueryEngineTool
-from pydantic import PrivateAttr
 
 import raglift as rl
 from raglift.adapters.llama_index import retriever_stages
@@ -97,15 +96,6 @@ def test_stages_one_after_another_are_what_the_engine_does(index, tiny_cross_enc
     assert [hit.score for hit in ranking] == pytest.approx([item.score for item in deployed])
 
 
-def test_as_deployed_keeps_the_depth_and_top_n(index, tiny_cross_encoder):
-    engine = reranking_engine(index, tiny_cross_encoder)
-    first, _, reranker = retriever_stages(engine, as_deployed=True)
-    retrieved = first.retriever.retrieve_one(QUERY, 2)
-
-    assert ids(retrieved) == [item.node.node_id for item in engine.retriever.retrieve(QUERY)]
-    assert len(reranker.reranker.rerank_one(QUERY, retrieved)) == 2
-
-
 def test_an_index_query_engine_and_a_citation_engine_are_opened(index):
     citing = CitationQueryEngine.from_args(index, similarity_top_k=1, node_postprocessors=[LongContextReorder()])
     for engine, names in ((index.as_query_engine(), []), (citing, ["LongContextReorder"])):
@@ -169,20 +159,6 @@ def test_an_engine_without_retrieve_is_asked_for_an_answer(index, ask_for):
     assert engine.retriever._similarity_top_k == 1
     nested = TransformQueryEngine(engine, ask_for("ferry winter"))
     assert ids(retrieve(nested)) == ids(retrieve(index, query="ferry winter"))
-
-
-def test_a_private_part_of_an_engine_is_deepened_on_a_copy(index):
-    class Private(CustomQueryEngine):
-        _retriever: BaseRetriever = PrivateAttr()
-
-        def custom_query(self, query_str):
-            return Response("an answer", source_nodes=self._retriever.retrieve(query_str))
-
-    engine = Private()
-    engine._retriever = index.as_retriever(similarity_top_k=1)
-
-    assert len(retrieve(engine, k=6)) == 6
-    assert engine._retriever._similarity_top_k == 1
 
 
 def test_an_engine_that_answers_with_a_string_has_no_sources():

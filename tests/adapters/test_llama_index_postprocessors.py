@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.documents import BaseDocumentTransformer
 from llama_index.core import Document, Settings, StorageContext
 from llama_index.core.node_parser import SentenceWindowNodeParser
 from llama_index.core.postprocessor import (
-    FixedRecencyPostprocessor,
     LongContextReorder,
     MetadataReplacementPostProcessor,
     PrevNextNodePostprocessor,
     SentenceEmbeddingOptimizer,
     SentenceTransformerRerank,
-    SimilarityPostprocessor,
 )
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.schema import TextNode
 
-import raglift as rl
 from raglift.adapters.llama_index import reranker_stages
 from raglift.adapters.llama_index_nodes import chunk_of
 from raglift.types.documents import Chunk
@@ -53,13 +49,6 @@ def test_top_n_is_raised_on_a_copy(nodes, tiny_cross_encoder):
     assert sorted(ids(rerank(reranker, ranking))) == sorted(ids(ranking))
     assert len(rerank(reranker, ranking, as_deployed=True)) == 2
     assert reranker.top_n == 2
-
-
-def test_top_n_is_never_lowered(nodes, tiny_cross_encoder):
-    (stage,) = reranker_stages(SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=8))
-
-    assert stage.reranker.copy(3).top_n == 8
-    assert stage.reranker.copy(12).top_n == 12
 
 
 def test_chunks_come_back_themselves_with_new_scores(nodes, tiny_cross_encoder):
@@ -131,22 +120,6 @@ def test_nodes_that_a_postprocessor_adds_are_new_chunks(index, nodes):
     assert (widened[2].chunk.doc_id, widened[2].score) == ("1.txt", None)
 
 
-def test_reordering_and_filtering(nodes):
-    ranking = ranking_of(nodes)
-
-    assert sorted(ids(rerank(LongContextReorder(), ranking))) == sorted(ids(ranking))
-    assert ids(rerank(SimilarityPostprocessor(similarity_cutoff=0.985), ranking)) == ["node-0", "node-1"]
-
-
-def test_top_k_is_a_cut_too(nodes):
-    for at, node in enumerate(nodes):
-        node.metadata["date"] = f"2024-01-{10 + at}"
-    recency = FixedRecencyPostprocessor(top_k=1)
-
-    assert ids(rerank(recency, ranking_of(nodes))) == [node.node_id for node in reversed(nodes)]
-    assert ids(rerank(recency, ranking_of(nodes), as_deployed=True)) == ["node-9"]
-
-
 @pytest.mark.parametrize("as_deployed", [True, False])
 def test_a_postprocessor_that_changes_itself_changes_a_copy(nodes, as_deployed):
     optimizer = SentenceEmbeddingOptimizer(
@@ -177,35 +150,3 @@ def test_hits_with_one_id_stay_apart(texts):
     for copies in (False, True):
         turned = rerank(Reverse(copies=copies), ranking)
         assert [id(chunk) for chunk in turned.chunks] == [id(chunk) for chunk in ranking.chunks[::-1]]
-
-
-def test_what_the_caller_added_to_a_chunk_survives(nodes, texts):
-    mapped = Chunk(texts[0], id="node-0", doc_id="mapped", start=7, end=9, metadata={"more": 1}, origin=nodes[0])
-    (hit,) = rerank(LongContextReorder(), Ranking.of([(mapped, 0.5)]))
-
-    assert hit.chunk is mapped
-
-
-def test_a_score_that_is_no_number_is_none(nodes):
-    class Divides(BaseNodePostprocessor):
-        def _postprocess_nodes(self, nodes, query_bundle=None):
-            return [NodeWithScore(node=item.node, score=float("nan")) for item in nodes]
-
-    assert [hit.score for hit in rerank(Divides(), ranking_of(nodes[:2]))] == [None, None]
-
-
-def test_langchain_compressors_and_llama_index_postprocessors_run_in_turn(index, nodes, texts, tiny_cross_encoder):
-    class Turned(BaseDocumentTransformer):
-        def transform_documents(self, documents, **kwargs):
-            return documents[::-1]
-
-    reranker = SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=2)
-    data = rl.Dataset.from_dict({QUERY: [texts[3]]})
-    evaluation = rl.evaluate(index, data, reranker=[Turned(), reranker], ks=(1, 5), depth="deep")
-    retrieved, turned, reranked = (stage.ranking for stage in evaluation.run.traces[0].stages)
-
-    assert ids(turned) == ids(retrieved)[::-1]
-    assert sorted(ids(reranked)) == sorted(node.node_id for node in nodes)
-    assert {chunk.id: chunk for chunk in reranked.chunks} == {chunk.id: chunk for chunk in retrieved.chunks}
-    assert None not in {hit.score for hit in reranked}
-    assert reranker.top_n == 2

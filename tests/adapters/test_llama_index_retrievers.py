@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 
-import faiss
 import pytest
-from llama_index.core import SimpleKeywordTableIndex, StorageContext, SummaryIndex, TreeIndex, VectorStoreIndex
+from llama_index.core import SummaryIndex, TreeIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 from llama_index.retrievers.bm25 import BM25Retriever
-from llama_index.vector_stores.faiss import FaissVectorStore
 
 from raglift.adapters.llama_index import retriever_stages
 
@@ -77,17 +75,6 @@ def test_an_index_is_asked_through_its_retriever(index):
     )
 
 
-def test_faiss_beyond_the_corpus(nodes):
-    store = FaissVectorStore(faiss_index=faiss.IndexFlatIP(64))
-    index = VectorStoreIndex(nodes, storage_context=StorageContext.from_defaults(vector_store=store))
-    (stage,) = retriever_stages(index.as_retriever())
-    ranking = stage.retriever.retrieve_one(QUERY, 50)
-
-    assert sorted(ids(ranking)) == [node.node_id for node in nodes]
-    assert all(type(hit.score) is float for hit in ranking)
-    assert stage.system == "VectorIndexRetriever(FaissVectorStore)"
-
-
 def test_hybrid_depths_are_raised_where_they_are_set(index):
     retriever = index.as_retriever(similarity_top_k=2, sparse_top_k=3, hybrid_top_k=4)
     deep = retriever_stages(retriever)[0].retriever.copy(6)
@@ -135,31 +122,11 @@ def test_retrievers_that_return_everything_have_no_fixed_depth(nodes):
     assert len(retrieve(leaf)) == 1
 
 
-def test_summary_index_with_embeddings(nodes):
-    retriever = SummaryIndex(nodes).as_retriever(retriever_mode="embedding", similarity_top_k=1)
-
-    assert len(retrieve(retriever, k=6)) == 6
-
-
 def test_a_depth_of_none_is_no_limit(nodes):
     retriever = SummaryIndex(nodes).as_retriever(retriever_mode="embedding", similarity_top_k=None)
 
     assert len(retrieve(retriever, k=6)) == 6
     assert retriever_stages(retriever)[0].depth_fixed == ()
-
-
-def test_keyword_table(nodes, monkeypatch):
-    simple = "llama_index.core.indices.keyword_table.simple_base.simple_extract_keywords"
-    words = lambda text, *_, **__: set(text.lower().strip(".?").split())  # noqa: E731  # the real one wants nltk data
-    monkeypatch.setattr(simple, words)
-    monkeypatch.setattr("llama_index.core.indices.keyword_table.retrievers.simple_extract_keywords", words)
-    index = SimpleKeywordTableIndex(nodes)
-    retriever = index.as_retriever(retriever_mode="simple", num_chunks_per_query=1)
-
-    ranking = retrieve(retriever, k=9, query="the harbour")
-    assert len(ranking) == 9
-    assert [hit.score for hit in ranking] == [None] * 9
-    assert retriever.num_chunks_per_query == 1
 
 
 def test_k_is_a_depth_only_where_nothing_else_is(nodes):

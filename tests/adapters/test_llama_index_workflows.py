@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.instrumentation import root_dispatcher
 from llama_index.core.llms import ChatMessage, ChatResponse, CompletionResponse, CustomLLM, LLMMetadata, MockLLM
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool, ToolSelection
+from llama_index.core.tools import RetrieverTool, ToolSelection
 from llama_index.core.workflow import (
     Context,
     HumanResponseEvent,
@@ -129,46 +129,11 @@ def engine(index):
     return index.as_query_engine(similarity_top_k=2, llm=MockLLM())
 
 
-def test_an_agent_is_measured_by_the_nodes_of_every_call_in_order(engine, retriever, found):
-    def search(input: str) -> Any:  # noqa: A002
-        return retriever.retrieve(input)
-
-    for tool in (
-        QueryEngineTool.from_defaults(engine, name="search", description="Searches."),
-        FunctionTool.from_defaults(search, name="search", description="Searches."),
-    ):
-        assert retrieved(agent(searching("search", "winter bread", "ferry"), tool)) == found("winter bread", "ferry")
-
-
-def test_a_retriever_tool_is_measured_by_what_it_hands_on(retriever, found):
-    tool = RetrieverTool.from_defaults(retriever, name="search", description="Searches.", node_postprocessors=[First()])
-    # It asks its retriever for the name and the value of each argument
-    assert retrieved(agent(searching("search", "ferry"), tool)) == found("\ninput is ferry\n")[:1]
-
-
 class First(BaseNodePostprocessor):
     """Lets the first node through."""
 
     def _postprocess_nodes(self, nodes, query_bundle=None):
         return nodes[:1]
-
-
-def test_a_function_that_returns_a_text_is_measured_by_what_was_retrieved_inside_it(engine, retriever, found):
-    def answer(input: str) -> str:  # noqa: A002
-        """Answer from the index."""
-        return str(engine.query(input))
-
-    async def wait(input: str) -> str:  # noqa: A002
-        """Answer from the index, without blocking."""
-        return str(await engine.aquery(input))
-
-    def first(input: str) -> str:  # noqa: A002
-        """Return the nearest text."""
-        return First().postprocess_nodes(retriever.retrieve(input))[0].text
-
-    for function in (answer, wait):
-        assert retrieved(agent(searching(function.__name__, "ferry"), function)) == found("ferry")
-    assert retrieved(agent(searching("first", "ferry"), first)) == found("ferry")[:1]
 
 
 def test_calls_that_are_made_at_once_are_in_the_order_of_the_model(retriever, found):
@@ -179,17 +144,6 @@ def test_calls_that_are_made_at_once_are_in_the_order_of_the_model(retriever, fo
 
     at_once = [[("search", {"input": "winter bread"}), ("search", {"input": "ferry"})]]
     assert retrieved(agent(at_once, search)) == found("winter bread", "ferry")
-
-
-def test_a_react_agent_and_a_workflow_of_agents(engine, found):
-    tool = QueryEngineTool.from_defaults(engine, name="search", description="Searches.")
-    reasoning = Reasoning(tool="search", queries=["winter bread", "ferry"])
-    assert retrieved(ReActAgent(tools=[tool], llm=reasoning)) == found("winter bread", "ferry")
-    handing = [*searching("search", "ferry"), [("handoff", {"to_agent": "second", "reason": "it knows"})]]
-    first = agent(handing, tool, name="first", description="d", can_handoff_to=["second"])
-    second = agent([[], [], *searching("search", "winter bread")], tool, name="second", description="d")
-    flow = AgentWorkflow(agents=[first, second], root_agent="first")
-    assert retrieved(flow) == found("ferry", "winter bread")
 
 
 def test_queries_that_run_at_once_do_not_hear_each_other(engine, index, texts):
@@ -241,22 +195,6 @@ def test_a_workflow_is_measured_by_the_documents_in_its_result(engine, retriever
     assert retrieved(Mapping()) == found(QUERY)[::-1]
 
 
-def test_a_workflow_that_answers_with_a_text_is_measured_by_what_it_retrieved(engine, found):
-    class Answering(Workflow):
-        @step
-        async def answer(self, event: Question) -> StopEvent:
-            return StopEvent(result=str(await engine.aquery(event.query)))
-
-    assert retrieved(Answering()) == found(QUERY)
-
-
-def test_an_agent_that_calls_no_tool_has_found_nothing(retriever):
-    tool = RetrieverTool.from_defaults(retriever, name="search", description="Searches.")
-    model = Calling(turns=[])
-    assert retrieved(FunctionAgent(tools=[tool], llm=model)) == []
-    assert model.asked == 1
-
-
 def add(one: int, two: int) -> int:
     """Add two numbers."""
     return one + two
@@ -294,15 +232,6 @@ def test_nothing_stays_registered_and_no_memory_is_kept(retriever):
     rl.evaluate(FunctionAgent(tools=[tool], llm=model), rl.Dataset.from_dict({"a ferry": ["x"], "bread": ["y"]}))
     assert root_dispatcher.span_handlers == before
     assert model.asked == 4  # with the turns of the first query in its memory it would answer the second at once
-
-
-def test_depth_cannot_be_raised(retriever):
-    tool = RetrieverTool.from_defaults(retriever, name="search", description="Searches.")
-    made = agent(searching("search", "ferry"), tool)
-    evaluation = rl.evaluate(made, rl.Dataset.from_dict({QUERY: ["lantern"]}), depth="deep", candidates=9)
-    assert (
-        "FunctionAgent: an agent asks for as many hits as it chooses, so depth='deep' has no effect" in evaluation.notes
-    )
 
 
 class Names(StartEvent):

@@ -139,18 +139,11 @@ PIPELINES = {
 }
 
 
-@pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize("name", PIPELINES)
-def test_a_pipeline_is_measured_as_it_answers(name, concurrency):
+def test_a_pipeline_is_measured_as_it_answers(name):
     build, ask = PIPELINES[name]
     direct = [document.content for document in ask(build())]
-    assert measured(build(), concurrency=concurrency)[0] == direct
-
-
-@pytest.mark.parametrize("concurrency", [1, 3])
-def test_a_retriever_with_its_own_sync_method_is_asked_by_it(concurrency):
-    direct = [document.content for document in retriever(OwnRetriever).run(QUERY)["documents"]]
-    assert measured(retriever(OwnRetriever), concurrency=concurrency)[0] == direct
+    assert measured(build(), concurrency=3)[0] == direct
 
 
 def test_a_run_that_was_put_into_the_frameworks_class_is_not_bypassed(monkeypatch):

@@ -1,4 +1,4 @@
-"""One index of a real text, asked through raglift, LangChain and LlamaIndex: the same ranking, the same scores."""
+"""One index of a real text, asked through raglift and LlamaIndex: the same ranking, the same scores."""
 
 from __future__ import annotations
 
@@ -38,35 +38,6 @@ def query_vectors(index: DenseIndex, dataset: Dataset) -> dict[str, list[float]]
 @pytest.fixture(scope="module")
 def own(index: DenseIndex, dataset: Dataset) -> Evaluation:
     return rl.evaluate(rl.DenseRetriever(index), dataset, ks=(1, 5, 10), depth="deep", candidates=CANDIDATES)
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
-def test_langchain_over_the_same_index_ranks_and_scores_the_same(
-    index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
-) -> None:
-    import faiss
-    from langchain_community.docstore.in_memory import InMemoryDocstore
-    from langchain_community.vectorstores import FAISS
-    from langchain_core.documents import Document
-    from langchain_core.embeddings import Embeddings
-
-    class Vectors(Embeddings):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            raise AssertionError("the chunks are embedded already")
-
-        def embed_query(self, text: str) -> list[float]:
-            return query_vectors[text]
-
-    documents = {
-        chunk.id: Document(chunk.text, id=chunk.id, metadata={"source": chunk.doc_id, "start_index": chunk.start})
-        for chunk in index.chunks
-    }
-    numbers = dict(enumerate(documents))
-    flat = faiss.IndexFlatIP(index.vectors.shape[1])
-    flat.add(index.vectors)
-    store = FAISS(Vectors(), flat, InMemoryDocstore(documents), numbers)
-    assert_same(rl.evaluate(store.as_retriever(), dataset, ks=(1, 5, 10), depth="deep", candidates=CANDIDATES), own)
 
 
 @pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")

@@ -15,24 +15,12 @@ from llama_index.core import MockEmbedding, Settings
 from llama_index.core.llms import MockLLM
 from tests.conftest import write_tiny_cross_encoder
 
-from raglift.testing.openai_server import OpenAIServer
-
-from . import (
-    haystack_cases,
-    langchain_rerankers,
-    langchain_retrievers,
-    llama_index_engines,
-    llama_index_postprocessors,
-    llama_index_retrievers,
-)
-from .corpus import Corpus
+from . import haystack, langchain
+from . import llama_index as llama
+from .cases import Corpus
 from .running import run
 
-FRAMEWORKS = {
-    "LangChain": (*langchain_retrievers.RETRIEVERS, *langchain_rerankers.RERANKERS),
-    "LlamaIndex": (*llama_index_retrievers.CASES, *llama_index_engines.CASES, *llama_index_postprocessors.CASES),
-    "Haystack": haystack_cases.CASES,
-}
+FRAMEWORKS = {"LangChain": langchain.CASES, "LlamaIndex": llama.CASES, "Haystack": haystack.CASES}
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "classes.md"
 BEGIN, END = "<!-- what was run, written by tests/classes/page.py -->", "<!-- end of what was run -->"
 TOKENS = Path(llama_index.core.__file__).parent / "_static" / "tiktoken_cache"
@@ -42,19 +30,15 @@ _HEADS = ("| Class | Kind | Opened into | Hits | Deep | Offsets | Note |", "|---
 
 @contextmanager
 def corpus_for_classes(folder: Path) -> Iterator[Corpus]:
-    """Yield the corpus that every class is run on; language models are played on loopback."""
-    with OpenAIServer(key="test") as server:
-        settings = {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.base_url, "TIKTOKEN_CACHE_DIR": str(TOKENS)}
-        before = {name: os.environ.get(name) for name in settings}
-        os.environ.update(settings)
-        defaults = Settings._llm, Settings._embed_model
-        Settings._llm, Settings._embed_model = MockLLM(), MockEmbedding(embed_dim=8)  # by themselves OpenAI's
-        try:
-            yield Corpus.build(server, write_tiny_cross_encoder(folder / "cross-encoder"), folder)
-        finally:
-            Settings._llm, Settings._embed_model = defaults
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.update({name: value})
+    """Yield the corpus that every class is run on."""
+    before, defaults = os.environ.get("TIKTOKEN_CACHE_DIR"), (Settings._llm, Settings._embed_model)
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(TOKENS)
+    Settings._llm, Settings._embed_model = MockLLM(), MockEmbedding(embed_dim=8)  # by themselves OpenAI's
+    try:
+        yield Corpus.build(write_tiny_cross_encoder(folder / "cross-encoder"))
+    finally:
+        Settings._llm, Settings._embed_model = defaults
+        os.environ.pop("TIKTOKEN_CACHE_DIR") if before is None else os.environ.update(TIKTOKEN_CACHE_DIR=before)
 
 
 def lines_on_page() -> dict[str, str]:

@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 import raglift as rl
 from raglift.results.evaluation import Evaluation
 from raglift.types.documents import Chunk
 
-from .case import OWN, RERANKERS, Case
-from .corpus import Corpus
-from .snapshots import difference, snapshot
+from .cases import OWN, RERANKERS, Case, Corpus
 
 DEEP = 12
 """So many hits are asked for with `depth="deep"`."""
 OTHER_HITS = "no: other first hits"
 ASKED_AT = ("vector store", "index")
 """The kinds without a depth of their own."""
-VARIES = "what it finds hangs on the order of a set, which differs from run to run"
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,6 @@ def run(case: Case, corpus: Corpus) -> Row:
     Raises:
         AssertionError: raglift changed the object, ranks otherwise than it does itself, or says of it what is not so.
     """
-    corpus.server.replies = case.replies
     made = case.make(corpus)
     found = f"{type(made).__module__}.{type(made).__qualname__}"
     assert found == case.path, f"{case.name}: made a {found}; the case says {case.path}"
@@ -78,7 +76,7 @@ def run(case: Case, corpus: Corpus) -> Row:
         _hits(case, deployed),
         _depth(case, deployed, deep),
         _offsets(case, deep, corpus),
-        "; ".join(text for text in (case.fewer, case.rewrites, case.note, VARIES if case.varies else "") if text),
+        "; ".join(text for text in (case.fewer, case.rewrites, case.note) if text),
     )
 
 
@@ -144,8 +142,6 @@ def _kept_as_deployed(deep: Evaluation) -> bool:
 def _hits(case: Case, deployed: Evaluation) -> str:
     """How many hits the questions got, from the fewest to the most."""
     numbers = sorted({len(trace.stages[-1].ranking) for trace in deployed.run.traces})
-    if case.varies:
-        return "varies"
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
@@ -153,18 +149,14 @@ def _depth(case: Case, deployed: Evaluation, deep: Evaluation) -> str:
     """Say whether the class returned what was asked, which must agree with what raglift says of it."""
     if _kept_as_deployed(deep):
         assert any("does not begin with the hits that it returns as deployed" in note for note in deep.notes)
-        return "varies" if case.varies else OTHER_HITS
+        return OTHER_HITS
     own, most = (max(len(trace.stages[-1].ranking) for trace in found.run.traces) for found in (deployed, deep))
     follows = most >= DEEP
     fixed = [part for stage in _own_stages(case, deep) for part in stage.depth_fixed]
     # "(after the retriever)" may cut, or not, and of several parts inside another may have been asked
     certain = [part for part in fixed if not part.endswith(")") and "." not in part]
     assert not (certain and follows), f"{case.name}: followed the depth, yet raglift says that it could not: {certain}"
-    chooses = any("an agent asks for as many hits as it chooses" in note for note in deep.notes)
-    is_told = follows or fixed or case.fewer or chooses
-    assert is_told, f"{case.name}: asked for {DEEP}, it returned {most}, and nothing says why"
-    if case.varies:
-        return "varies"
+    assert follows or fixed or case.fewer, f"{case.name}: asked for {DEEP}, it returned {most}, and nothing says why"
     return "yes" if follows else f"{'in part' if most > own else 'no'}: {most}"
 
 
@@ -175,4 +167,50 @@ def _offsets(case: Case, deep: Evaluation, corpus: Corpus) -> str:
     assert all(texts[chunk.doc_id or ""][chunk.start : chunk.end] == chunk.text for chunk in placed)
     if len(placed) in (0, len(chunks)):
         return "yes" if placed else "no"
-    return "in part" if case.varies else f"{len(placed)} of {len(chunks)}"
+    return f"{len(placed)} of {len(chunks)}"
+
+
+# The state of a user's object, to compare before and after.
+
+
+_FRAMEWORKS = ("langchain", "llama_index", "haystack")
+LOADED = {"client", "async_client", "model", "_cross_encoder", "_is_warmed_up", "_warmed_up"}
+"""What Haystack's components load at the first question."""
+PLAIN = {int, float, bool, str, bytes, type(None)}
+
+
+def snapshot(value: Any, above: frozenset[int] = frozenset()) -> Any:
+    """Return every attribute of a framework's object and of what it holds; of anything else, which object it is."""
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    if id(value) in above or isinstance(value, type):
+        return id(value)
+    above |= {id(value)}
+    if isinstance(value, list | tuple):
+        if PLAIN.issuperset(map(type, value)):  # a vector's numbers, of which there are many
+            return list(value)
+        return [snapshot(item, above) for item in value]
+    if isinstance(value, dict):
+        return {key: snapshot(item, above) for key, item in value.items()}
+    if not type(value).__module__.startswith(_FRAMEWORKS) or ".callbacks" in type(value).__module__:
+        return id(value)
+    held = {name: item for name, item in getattr(value, "__dict__", {}).items() if name not in LOADED}
+    if fields := getattr(type(value), "model_fields", None):  # what a model caches beside its fields is no state
+        held = {name: item for name, item in held.items() if name in fields} | (value.__pydantic_private__ or {})
+    return type(value).__name__, id(value), {name: snapshot(item, above) for name, item in held.items()}
+
+
+def difference(before: Any, after: Any, place: str = "") -> str | None:
+    """Return where two snapshots first differ, and how; None if they do not."""
+    if before == after:
+        return None
+    if isinstance(before, tuple) and isinstance(after, tuple) and before[:2] == after[:2]:
+        return difference(before[2], after[2], f"{place}{before[0]}.")
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        return next(filter(None, (difference(before[key], after[key], f"{place}{key} ") for key in before)))
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return next(filter(None, (difference(one, other, f"{place}[{at}] ") for at, (one, other) in pairs)))
+    return f"{place}was {str(before)[:200]}, is {str(after)[:200]}"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .case import Case
-from .corpus import Corpus
+from .cases import Case, Corpus
 from .page import FRAMEWORKS, corpus_for_classes, lines_on_page
 from .running import run
 

@@ -26,8 +26,6 @@ pytestmark = [
 METRICS = ("ndcg", "recall", "precision", "rr", "ap", "session_ndcg", "session_recall", "calls", "recovery")
 KS = (1, 3, 5)
 
-MAKERS: dict[str, Callable[..., Any]] = {"langchain": agents.langchain_agent, "langgraph": agents.langgraph_agent}
-
 
 def ask_all(data: rl.Dataset, file: Path, ask: Callable[[Any, str, str], None], agent: Any) -> TraceImport:
     with agents.recorded(file):
@@ -40,11 +38,10 @@ def evaluated(sessions: Any, data: rl.Dataset, metrics: Any = METRICS) -> rl.Eva
     return rl.evaluate_sessions(sessions, data, metrics=metrics, ks=KS)
 
 
-@pytest.mark.parametrize("framework", MAKERS)
-def test_one_search_gives_the_figures_of_evaluate(some: rl.Dataset, tmp_path: Path, framework: str) -> None:
+def test_one_search_gives_the_figures_of_evaluate(some: rl.Dataset, tmp_path: Path) -> None:
     retriever = agents.langchain_retriever(some.documents)
     with agents.model(calls=1) as server:
-        made = MAKERS[framework](server, retriever)
+        made = agents.langgraph_agent(server, retriever)
         imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_langchain, made)
     assert not imported.not_joined
     assert not imported.faults
@@ -57,11 +54,12 @@ def test_one_search_gives_the_figures_of_evaluate(some: rl.Dataset, tmp_path: Pa
         assert [hit.chunk for hit in trace.stages[0].ranking] == [hit.chunk for hit in other.stages[0].ranking]
 
 
-@pytest.mark.parametrize("framework", MAKERS)
-def test_before_and_after_reranking_are_those_of_evaluate(some: rl.Dataset, tmp_path: Path, framework: str) -> None:
+def test_before_and_after_reranking_are_those_of_evaluate(some: rl.Dataset, tmp_path: Path) -> None:
     retriever = agents.langchain_reranked(some.documents)
     with agents.model(calls=1) as server:
-        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_langchain, MAKERS[framework](server, retriever))
+        imported = ask_all(
+            some, tmp_path / "traces.jsonl", agents.ask_langchain, agents.langchain_agent(server, retriever)
+        )
     metrics = METRICS[:-2]
     plain = rl.evaluate(retriever, some, metrics=metrics, ks=KS, progress=False)
     ours = evaluated(imported.sessions, some, metrics)
@@ -69,11 +67,12 @@ def test_before_and_after_reranking_are_those_of_evaluate(some: rl.Dataset, tmp_
     np.testing.assert_array_equal(ours.scores.values, plain.scores.values)
 
 
-@pytest.mark.parametrize("framework", MAKERS)
-def test_several_searches_are_the_calls_of_a_session(some: rl.Dataset, tmp_path: Path, framework: str) -> None:
+def test_several_searches_are_the_calls_of_a_session(some: rl.Dataset, tmp_path: Path) -> None:
     retriever = agents.langchain_retriever(some.documents)
     with agents.model(calls=3) as server:
-        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_langchain, MAKERS[framework](server, retriever))
+        imported = ask_all(
+            some, tmp_path / "traces.jsonl", agents.ask_langchain, agents.langchain_agent(server, retriever)
+        )
     by_hand = []
     for query in some.queries:
         calls = []
@@ -89,17 +88,6 @@ def test_several_searches_are_the_calls_of_a_session(some: rl.Dataset, tmp_path:
     assert {call.tool for session in imported.sessions for call in session.calls} == {"search"}
     trace = imported.traces[0]
     assert (trace.joined_by, trace.calls, trace.model_calls, trace.prompt_tokens) == ("text", 3, 4, 400)
-
-
-def test_an_agent_of_llama_index_is_measured_like_its_retriever(some: rl.Dataset, tmp_path: Path) -> None:
-    retriever = agents.llama_index_retriever(some.documents)
-    with agents.model(calls=1, argument="input") as server:
-        made = agents.llama_index_agent(server, retriever)
-        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_llama_index, made)
-    assert not imported.not_joined
-    metrics = METRICS[:-2]
-    plain = rl.evaluate(retriever, some, metrics=metrics, ks=KS, progress=False)
-    np.testing.assert_array_equal(evaluated(imported.sessions, some, metrics).scores.values, plain.scores.values)
 
 
 def test_searches_of_an_agent_of_llama_index_are_calls(some: rl.Dataset, tmp_path: Path) -> None:
@@ -164,18 +152,6 @@ def test_runs_of_one_query_are_repetitions_joined_by_metadata_or_tag(some: rl.Da
         assert {trace.joined_by for trace in imported.traces} == {"id"}
     by_text = rl.read_traces(file, some)
     assert [trace.reason for trace in by_text.traces] == ["no_such_query", "", "no_such_query"]
-
-
-def test_an_agent_that_does_not_search_has_a_session_without_calls(some: rl.Dataset, tmp_path: Path) -> None:
-    file = tmp_path / "traces.jsonl"
-    retriever = agents.langchain_retriever(some.documents)
-    with agents.model(calls=0) as silent, agents.model(calls=1) as server, agents.recorded(file):
-        agents.ask_langchain(agents.langchain_agent(silent, retriever), some.queries[0].text, "")
-        agents.ask_langchain(agents.langchain_agent(server, retriever), some.queries[1].text, "")
-    imported = rl.read_traces(file, some)
-    assert [len(session.calls) for session in imported.sessions] == [0, 1]
-    assert imported.sessions[0].context is not None
-    assert len(imported.sessions[0].context) == 0
 
 
 def test_a_retriever_that_fails_is_a_failed_call_of_a_failed_session(some: rl.Dataset, tmp_path: Path) -> None:

@@ -95,22 +95,12 @@ def test_retrievers_reranked_together_are_one_call(tmp_path: Path) -> None:
     assert calls(only(read(tmp_path, spans))) == [("", "?", [["gulls", "lamp", "keeper"], ["keeper", "lamp"]])]
 
 
-def test_a_reranker_alone_is_a_call_with_what_it_was_given(tmp_path: Path) -> None:
-    session = only(read(tmp_path, [agent(), reranker("r", ["gulls", "lamp"], "lamp")]))
-    assert calls(session) == [("", "?", [["gulls", "lamp"], ["lamp"]])]
-
-
 def test_a_retriever_around_one_that_returned_the_same_hits_reranks_them(tmp_path: Path) -> None:
     outer = retriever("outer", "lamp", "lamp", "gulls", at=1)
     inner = retriever("inner", "lamp", "gulls", "horn", "lamp", parent="outer", at=2)
     assert calls(only(read(tmp_path, [agent(), outer, inner]))) == [
         ("", "lamp", [["gulls", "horn", "lamp"], ["lamp", "gulls"]])
     ]
-
-
-def test_a_retriever_around_another_that_changed_nothing_is_one_stage(tmp_path: Path) -> None:
-    spans = [agent(), retriever("outer", "lamp", "lamp", at=1), retriever("in", "lamp", "lamp", parent="outer", at=2)]
-    assert calls(only(read(tmp_path, spans))) == [("", "lamp", [["lamp"]])]
 
 
 def test_the_retrievers_of_an_ensemble_are_no_calls(tmp_path: Path) -> None:
@@ -138,19 +128,6 @@ def test_a_tool_around_a_retriever_names_the_call(tmp_path: Path) -> None:
     (call,) = only(read(tmp_path, spans)).calls
     assert (call.tool, call.query, call.ranking.chunks[0].id) == ("search", "lamp", "lamp")
     assert call.arguments == {"query": "lamp", "k": 3, "api_key": "***"}
-
-
-def test_the_key_of_a_document_is_no_secret(tmp_path: Path) -> None:
-    named = {
-        "pad_token": "<|endoftext|>",
-        "doc_key": "manual-0042",
-        "s3_key": "docs/Manual_v2.pdf",
-        "issue_key": "LAMP-1234",
-    }
-    given = json.dumps({**named, "query": "lamp", "access_key": "Zk2Lm4Qx9Tr7"})
-    spans = [agent(), tool("search", given, "some text", at=1), retriever("a", "lamp", "lamp", parent="search", at=2)]
-    (call,) = only(read(tmp_path, spans)).calls
-    assert call.arguments == {**named, "query": "lamp", "access_key": "***"}
 
 
 @pytest.mark.parametrize(
@@ -293,27 +270,6 @@ def test_hits_of_the_genai_conventions_may_be_ids_alone(tmp_path: Path) -> None:
     assert session.context is None  # texts that are not known cannot be found in a prompt
 
 
-def test_a_tool_of_the_genai_conventions_may_return_the_documents_itself(tmp_path: Path) -> None:
-    attributes = {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": "search",
-        "gen_ai.tool.call.arguments": '{"query": "lamp"}',
-        "gen_ai.tool.call.result": json.dumps({"documents": [{"id": "lamp", "text": TEXTS["lamp"]}]}),
-    }
-    assert calls(only(read(tmp_path, [agent(), span("x", attributes, "agent")]))) == [("search", "lamp", [["lamp"]])]
-
-
-def test_two_conventions_in_one_trace_are_read_each(tmp_path: Path) -> None:
-    chat = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.input.messages": json.dumps([{"role": "user", "content": TEXTS["lamp"]}]),
-    }
-    spans = [agent(), retriever("a", "lamp", "lamp", at=1), span("chat", chat, "agent", at=30)]
-    session = only(read(tmp_path, spans))
-    assert session.context is not None
-    assert [hit.chunk.id for hit in session.context] == ["lamp"]
-
-
 # The question, and several sessions in a trace.
 
 
@@ -345,10 +301,6 @@ def test_without_a_question_at_the_root_it_is_that_of_a_step_a_prompt_or_the_sea
     step = span("step", kind("CHAIN", QUESTION), "agent", at=1)
     for spans in ([root, step, retriever("a", "x", "lamp")], [root, model("m", QUESTION), search], [root, search]):
         assert only(read(tmp_path, spans)).query_id == "q1"
-
-
-def test_a_trace_that_is_a_retriever_alone_is_a_session(tmp_path: Path) -> None:
-    assert calls(only(read(tmp_path, [retriever("a", QUESTION, "lamp", parent="")]))) == [("", QUESTION, [["lamp"]])]
 
 
 def test_runs_below_one_span_are_a_session_each(tmp_path: Path) -> None:

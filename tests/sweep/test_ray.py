@@ -82,95 +82,6 @@ if __name__ == "__main__":
 """
 
 
-TWO_NODES = """
-import os, sys, threading, time
-from pathlib import Path
-import numpy as np
-import ray
-from ray.cluster_utils import Cluster as Nodes
-from raglift.sweep.engine import run_sweep
-from raglift.sweep.specification.record import Sweep
-
-def rankings(evaluation):
-    return [[[(hit.chunk.id, hit.score) for hit in s.ranking] for s in t.stages] for t in evaluation.run.traces]
-
-def main(folder):
-    seen = Path(folder) / "seen"
-    seen.mkdir()
-    sweep = Sweep(
-        dataset="lighthouse", chunkers=["recursive:1000/0"], retrievers=["dense"], candidates=3, ks=(1, 3),
-        primary="ndcg@3", rerankers=["none", "late-interaction"], device="cpu", batch_size=512,
-    )
-    os.environ["RAGLIFT_CACHE"] = folder + "/cache/local"
-    local = run_sweep(sweep, folder + "/local", progress=False)
-    nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 1, "num_gpus": 1, "include_dashboard": False})
-    other = nodes.add_node(num_cpus=1, num_gpus=1)
-    nodes.wait_for_nodes()
-
-    def kill() -> None:
-        # As soon as the other node has begun to work
-        while not any(file.name.startswith(other.node_id) for file in seen.iterdir()):
-            time.sleep(0.02)
-        nodes.remove_node(other, allow_graceful=False)
-        (Path(folder) / "killed").touch()
-
-    killing = threading.Thread(target=kill, daemon=True)
-    killing.start()
-    os.environ["RAGLIFT_CACHE"] = folder + "/cache/ray"
-    spread = run_sweep(
-        sweep, folder + "/ray", engine="ray", progress=False, address=nodes.address
-    )
-    killing.join(60)
-    assert (Path(folder) / "killed").exists()
-    assert len(local.finished) == len(spread.finished) == 2, (local, spread)
-    for one, two in zip(local.results, spread.results):
-        assert rankings(one.evaluation) == rankings(two.evaluation), one.cell.name
-        np.testing.assert_array_equal(one.evaluation.scores.values, two.evaluation.scores.values)
-    told = [file.read_text().split() for file in seen.iterdir()]
-    assert {gpus for gpus, _ in told} == {"0"}, told  # models compute on the processor
-    loads = [int(loaded) for _, loaded in told]
-    assert max(loads) == 1, told  # a worker loads the model once
-    assert len(told) <= 4, told  # and does many tasks: as many workers at once as there are nodes
-    print("same", len(spread.finished), len({file.name.partition("-")[0] for file in seen.iterdir()}), "nodes")
-    ray.shutdown()
-    nodes.shutdown()
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
-"""
-
-OBSERVED = """
-# Imported by every process that can see this folder: notes what each task of a model is given
-import os
-from pathlib import Path
-
-FOLDER = Path(os.environ["OBSERVED"])
-
-def observe():
-    from raglift.retrieval import embedding, late_interaction, models
-
-    def noting(function):
-        def call(*given):
-            import ray
-            if ray.is_initialized() and FOLDER.is_dir():
-                context = ray.get_runtime_context()
-                if context.get_task_id() is not None:
-                    found = function(*given)
-                    loaded = models._load_sentence_transformer.cache_info().misses
-                    taken = context.get_assigned_resources().get("GPU", 0)
-                    (FOLDER / f"{context.get_node_id()}-{os.getpid()}").write_text(f"{taken} {loaded}")
-                    return found
-            return function(*given)
-        return call
-
-    for cls in (embedding.SentenceTransformerEmbedder, late_interaction.LateInteractionReranker):
-        name = "embed" if hasattr(cls, "embed") else "score"
-        setattr(cls, name, noting(getattr(cls, name)))
-
-observe()
-"""
-
-
 def run(tmp_path: Path, script: str, *arguments: str) -> str:
     file = tmp_path / "script.py"
     file.write_text(script, encoding="utf-8")
@@ -201,14 +112,6 @@ def test_what_is_lost_with_a_worker_is_done_again(tmp_path: Path) -> None:
         "device: found 'cuda:1' with the engine 'ray', which itself gives each task its GPU",
     ]
     assert "Worker IP address: 127.0.0.1" in out
-
-
-@pytest.mark.full
-def test_a_node_that_dies_during_a_sweep_changes_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two nodes on this machine, each with a processor and a GPU in name; models compute on the processor."""
-    monkeypatch.setenv("OBSERVED", str(tmp_path / "seen"))
-    (tmp_path / "sitecustomize.py").write_text(OBSERVED, encoding="utf-8")
-    assert run(tmp_path, TWO_NODES, str(tmp_path)).splitlines()[-1] == "same 2 2 nodes"
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

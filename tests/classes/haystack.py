@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from haystack import Document, Pipeline, SuperComponent, component
 from haystack.components.joiners import DocumentJoiner
-from haystack.components.rankers import LLMRanker, LostInTheMiddleRanker, MetaFieldGroupingRanker, MetaFieldRanker
+from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldGroupingRanker, MetaFieldRanker
 from haystack.components.retrievers import (
     AutoMergingRetriever,
     InMemoryBM25Retriever,
@@ -23,8 +22,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from raglift.types.documents import Chunk
 
-from .case import OWN, Case
-from .corpus import Corpus
+from .cases import OWN, Case, Corpus
 
 RETRIEVERS = "haystack.components.retrievers"
 RANKERS = "haystack.components.rankers"
@@ -147,17 +145,6 @@ def grouping(corpus: Corpus) -> MetaFieldGroupingRanker:
     return MetaFieldGroupingRanker(group_by="source_id")
 
 
-def by_model(corpus: Corpus) -> LLMRanker:
-    from haystack.components.generators.chat import OpenAIChatGenerator
-
-    return LLMRanker(chat_generator=OpenAIChatGenerator(model="gpt-4o-mini"), top_k=3)
-
-
-def rank_backwards(messages: Sequence[Any], schema: Any) -> str:
-    count = len(re.findall(r"^Document \d+:$", str(messages[-1]["content"]), re.MULTILINE))
-    return '{"documents": [' + ", ".join(f'{{"index": {number}}}' for number in range(count, 0, -1)) + "]}"
-
-
 def similar(corpus: Corpus) -> Any:
     from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersSimilarityRanker
 
@@ -219,7 +206,6 @@ CASES = (
     _ranker(f"{RANKERS}.lost_in_the_middle.LostInTheMiddleRanker", lost),
     _ranker(f"{RANKERS}.meta_field.MetaFieldRanker", by_field),
     _ranker(f"{RANKERS}.meta_field_grouping_ranker.MetaFieldGroupingRanker", grouping),
-    _ranker(f"{RANKERS}.llm_ranker.LLMRanker", by_model, replies=rank_backwards),
     _ranker(f"{OF_MODELS}.sentence_transformers_similarity.SentenceTransformersSimilarityRanker", similar),
     _ranker(f"{OF_MODELS}.sentence_transformers_diversity.SentenceTransformersDiversityRanker", diverse),
 )
