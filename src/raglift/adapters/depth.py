@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Walk(ABC):
             return self.visit(part, self.path_of(twin, owner, path, place))
 
         for space, name, value in attributes_of(twin):
-            space[name] = _swapped(value, name.lstrip("_"), lambda one, held=name: self.is_part(twin, held, one), visit)
+            space[name] = _swapped(value, name.lstrip("_"), partial(self.is_part, twin, name), visit)
         return entered
 
     def path_of(self, twin: Any, owner: str, path: str, place: str) -> str:  # noqa: ARG002
@@ -65,7 +66,7 @@ class Walk(ABC):
         """Return the parts that one of them holds itself."""
         held: list[Any] = []
         for _, name, value in attributes_of(part):
-            _swapped(value, "", lambda one, of=name: self.is_part(part, of, one), lambda one, _: held.append(one))
+            _swapped(value, "", partial(self.is_part, part, name), lambda one, _: held.append(one))
         return held
 
     def raised(self, value: int | None) -> int | None:
