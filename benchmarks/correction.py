@@ -181,14 +181,13 @@ def weights(runs: Mapping[str, rl.Evaluation], metric: str) -> dict[str, dict[Pa
     return found
 
 
-def fixed_queries(collection: Collection, n: int, samples: int, by: str | None = None) -> dict[Pair, Tally]:
+def fixed_queries(collection: Collection, n: int, samples: int) -> dict[Pair, Tally]:
     """Draw pairs again and again, and count how often the intervals hold the figures of all people's grades."""
     runs = two_systems(collection)
     judged = labels_of(runs, collection.model)
-    metrics = METRICS if by is None else (by,)
-    weight = {metric: weights(runs, metric) for metric in metrics}
-    every = list(weight[metrics[0]]["B/retrieve − A/retrieve"])
-    correct = partial(rl.correct, runs, judged, metrics=metrics, relevant_from=RELEVANT_FROM)
+    weight = {metric: weights(runs, metric) for metric in METRICS}
+    every = list(weight[METRICS[0]]["B/retrieve − A/retrieve"])
+    correct = partial(rl.correct, runs, judged, metrics=METRICS, relevant_from=RELEVANT_FROM)
 
     def gain(metric: str, pair: Pair) -> float:
         grade = collection.people[pair[0]][pair[1]]
@@ -203,11 +202,11 @@ def fixed_queries(collection: Collection, n: int, samples: int, by: str | None =
         truth = float(total(str(each.metric), each.name, every).sum())
         tallies[str(each.metric), each.name] = Tally(truth, each.judge)
     for seed in range(samples):
-        drawn = graded(rl.sample_for_grading(runs, min(n, len(every)), seed=seed, metric=by), collection.people)
+        drawn = graded(rl.sample_for_grading(runs, min(n, len(every)), seed=seed), collection.people)
         pairs = [(pair.query, pair.chunk) for pair in drawn.pairs]
         for each in correct(drawn).figures:
             values = len(every) * total(str(each.metric), each.name, pairs)
-            plain = _plain(values, len(every)) if by is None else np.nan
+            plain = _plain(values, len(every))
             tallies[str(each.metric), each.name].add(each.corrected, each.people, plain)
     return tallies
 
@@ -371,10 +370,9 @@ def main() -> int:
     folder = Path(os.environ.get("RAGLIFT_CORPORA", "")) / "trec_rag25"
     if given.only != "simulated" and folder.is_dir():
         collection = read_collection(folder)
-        for n, by in ((100, None), (200, None), (100, "dcg@10"), (100, "rbp@10")):
-            how = "alike" if by is None else f"by their weight in {by}"
-            write(f"\n{n} human grades, drawn {how}")
-            tallies = fixed_queries(collection, n, given.samples, by)
+        for n in (100, 200):
+            write(f"\n{n} human grades")
+            tallies = fixed_queries(collection, n, given.samples)
             right &= _print((f"{metric} of {name}", tally) for (metric, name), tally in tallies.items())
     if given.only != "trec":
         for judge in JUDGES:

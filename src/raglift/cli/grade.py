@@ -225,7 +225,6 @@ def run_sample(request: Sample) -> None:
         request.n,
         k=max(numbers_of_hits(request.k)),
         sampled="queries" if request.queries else "pairs",
-        metric=request.metric,
         seed=request.seed,
     )
     sample.write(output, overwrite=request.overwrite)

@@ -125,7 +125,7 @@ class Grade:
 )
 @dataclass(frozen=True)
 class Sample:
-    """Draw pairs of query and hit at random for people to grade, and write them with their probabilities.
+    """Draw pairs of query and hit at random for people to grade.
 
     With their grades, `raglift labels grade --human` corrects the figures of a language model.
     """
@@ -138,8 +138,6 @@ class Sample:
     k: PoolDepth = ("10",)
     queries: bool = False
     """Draw queries with all their pairs, as metrics other than Precision, DCG and RBP need."""
-    metric: str | None = None
-    """Draw pairs with a higher probability that weigh more in this metric, such as rbp@10."""
     seed: int = 0
     """Random seed of the draw."""
     overwrite: bool = False

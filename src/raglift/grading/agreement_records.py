@@ -199,8 +199,6 @@ class SystemAgreement(Presentable):
     """Over how many queries: those that both labelled."""
     kendall: float | None
     """Kendall's tau-b of the two orders; None if it has no meaning."""
-    spearman: float | None
-    """Spearman's rho of the two orders; None if it has no meaning."""
     why: str
     """Why there is no correlation."""
     swapped: int
@@ -209,10 +207,6 @@ class SystemAgreement(Presentable):
     """How many pairs of systems there are."""
     kendall_interval: Interval | None = None
     """For Kendall's tau-b, over resamples of queries; None if there is none."""
-    tau_ap: float | None = None
-    """The AP correlation, in which the order of the best systems counts most; None if it has no meaning."""
-    tau_ap_interval: Interval | None = None
-    """For the AP correlation, likewise."""
 
 
 def agreement_view(found: Agreement | SystemAgreement) -> Document:
@@ -320,13 +314,11 @@ def _ranks(means: tuple[float, ...]) -> list[int]:
 
 def _correlation(found: SystemAgreement) -> str:
     swaps = f"{found.swapped:,} of {counted(found.compared, 'pair')} of systems swap{'s' * (found.swapped == 1)} places"
-    if found.kendall is None or found.spearman is None:
+    if found.kendall is None:
         return f"no rank correlation: {found.why}; {swaps}"
     kendall = interval_text(found.kendall, found.kendall_interval, 2)
-    spearman = interval_text(found.spearman, None, 2)
-    best = "" if found.tau_ap is None else f"tau_ap {interval_text(found.tau_ap, found.tau_ap_interval, 2)}, "
     few = f"; of fewer than {FEW_QUERIES} queries intervals are too narrow" if found.queries < FEW_QUERIES else ""
-    return f"Kendall's tau-b {kendall}, {best}Spearman's rho {spearman}; {swaps}{few}"
+    return f"Kendall's tau-b {kendall}; {swaps}{few}"
 
 
 for _kind in (Agreement, SystemAgreement):

@@ -7,7 +7,8 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -19,65 +20,16 @@ from raglift.utilities.retrying import stopped_by
 from raglift.utilities.threads import LOOK_UP, WorkerPool, require_concurrency
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from raglift.llm.language_models import LanguageModel
     from raglift.llm.replies import FilledPrompt
     from raglift.utilities.cache import Cache
 
 
-# Tokens of requests, estimated before they are sent.
-
-
 _TOKENS_OF_A_CHAT = 12
-_TOKENS_OF_A_TEXT = 60
-_TOKENS_OF_A_SHORT_VALUE = 3
-_ITEMS_OF_A_LIST = 3
-_PUNCTUATION = 4
-
-
-class GuessedUsage:
-    """Guesses what one request is billed.
-
-    Of the input, the tokens of the prompt and of the form's JSON schema are counted. Of the output, each field of the
-    form counts its name and 4 tokens of punctuation, with 3 tokens for a number, a truth value or a choice, 60 for a
-    text, and three items for a list.
-
-    Args:
-        form: what the answer must be.
-    """
-
-    def __init__(self, form: type[BaseModel]) -> None:
-        schema = form.model_json_schema()
-        self._schema = count_tokens(json.dumps(schema))
-        self._output = _tokens_of(schema, schema)
-        self._counted: dict[str, int] = {}
-
-    def of(self, prompt: FilledPrompt) -> Usage:
-        """Return the tokens of one prompt and its answer."""
-        if prompt.system not in self._counted:  # the same in most prompts
-            self._counted[prompt.system] = count_tokens(prompt.system)
-        asked = self._counted[prompt.system] + count_tokens(prompt.user)
-        return Usage(asked + self._schema + _TOKENS_OF_A_CHAT, self._output)
-
-
-def _tokens_of(schema: Mapping[str, Any], root: Mapping[str, Any]) -> int:
-    """Return how many tokens a value of a JSON schema is guessed to have."""
-    if "$ref" in schema:
-        return _tokens_of(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
-    if "enum" in schema or "const" in schema:
-        return _TOKENS_OF_A_SHORT_VALUE
-    for key in ("anyOf", "oneOf", "allOf"):
-        if key in schema:
-            return max(_tokens_of(inner, root) for inner in schema[key])
-    kind = schema.get("type")
-    if kind == "array":
-        return _PUNCTUATION + _ITEMS_OF_A_LIST * _tokens_of(schema.get("items", {}), root)
-    if kind == "object" or "properties" in schema:
-        fields = schema.get("properties", {}).items()
-        values = (count_tokens(name) + _PUNCTUATION + _tokens_of(inner, root) for name, inner in fields)
-        return _PUNCTUATION + sum(values)
-    return _TOKENS_OF_A_TEXT if kind == "string" else _TOKENS_OF_A_SHORT_VALUE
+_TOKENS_OF_AN_ANSWER = 80
+"""What an answer is guessed to have before it came: a sentence or two and a few values, as JSON."""
 
 
 # Cached answers, each with its date.
@@ -190,8 +142,8 @@ def estimate(
 ) -> Estimate:
     """Return what asking would take.
 
-    Tokens are those of cl100k_base; where it is not on this machine, a third of the bytes. The answer is guessed from
-    its form: see `raglift.grading.batch`.
+    Tokens are those of cl100k_base; where it is not on this machine, a third of the bytes. An answer is guessed to have
+    80.
     """
     keys = _keys(model, prompts, form)
     cached = cached_answers(keys, form, default_cache() if cache is None else cache)
@@ -312,6 +264,11 @@ def _tasks(
     keys: Sequence[bytes], prompts: Sequence[FilledPrompt], form: type[BaseModel], answered: Container[bytes]
 ) -> list[_Task]:
     """Return the distinct prompts that have no answer yet."""
-    guess = GuessedUsage(form)
     distinct = dict(zip(keys, prompts, strict=True))
-    return [_Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items() if key not in answered]
+    of_system = cache(count_tokens)  # the same in most prompts
+    more = count_tokens(json.dumps(form.model_json_schema())) + _TOKENS_OF_A_CHAT
+    return [
+        _Task(prompt, key, Usage(of_system(prompt.system) + count_tokens(prompt.user) + more, _TOKENS_OF_AN_ANSWER))
+        for key, prompt in distinct.items()
+        if key not in answered
+    ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import math
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -29,7 +27,7 @@ from raglift.metrics.parsing import as_metric
 from raglift.report.format import confidence_text
 from raglift.running.scoring import rescore
 from raglift.stats.intervals import checked_fraction, checked_integer
-from raglift.stats.rank_correlation import correlation_interval, kendall_tau, tau_ap
+from raglift.stats.rank_correlation import correlation_interval, kendall_tau
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -225,8 +223,6 @@ def system_agreement(
     order_by_people, order_by_model = _order(by_people, pairs), _order(by_model, pairs)
     why = _why_not(by_people, by_model, len(labelled))
     known = np.nan_to_num(values[0]), np.nan_to_num(values[1])
-    intervals = [None if why else correlation_interval(*known, each, seed=seed) for each in (kendall_tau, tau_ap)]
-    top = math.nan if why else float(tau_ap(by_people[np.newaxis], by_model[np.newaxis])[0])
     return SystemAgreement(
         judge=judge,
         metric=title(metric),
@@ -234,14 +230,11 @@ def system_agreement(
         people=tuple(by_people.tolist()),
         model=tuple(by_model.tolist()),
         queries=len(labelled),
-        kendall=None if why else _correlation("kendalltau", by_people, by_model),
-        spearman=None if why else _correlation("spearmanr", by_people, by_model),
+        kendall=None if why else float(kendall_tau(by_people[np.newaxis], by_model[np.newaxis])[0]),
         why=why,
         swapped=int(np.count_nonzero(order_by_people * order_by_model < 0)),
         compared=len(pairs),
-        kendall_interval=intervals[0],
-        tau_ap=None if math.isnan(top) else top,
-        tau_ap_interval=None if math.isnan(top) else intervals[1],
+        kendall_interval=None if why else correlation_interval(*known, seed=seed),
     )
 
 
@@ -270,12 +263,6 @@ def _means(metric: Metric, values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _order(means: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """Return for each pair of systems which one is better: 1, -1, or 0 for neither."""
     return np.array([np.sign(means[first] - means[second]) for first, second in pairs])
-
-
-def _correlation(name: str, people: NDArray[np.float64], model: NDArray[np.float64]) -> float:
-    """Return one of scipy's rank correlations; of Kendall's the one that minds ties, tau-b."""
-    correlate = getattr(importlib.import_module("scipy.stats"), name)
-    return float(correlate(people, model).statistic)
 
 
 def _why_not(people: NDArray[np.float64], model: NDArray[np.float64], queries: int) -> str:

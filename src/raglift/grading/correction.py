@@ -113,12 +113,12 @@ def _read(human: object) -> HumanSample:
         return read_human_sample(human)
     raise ConfigurationError(
         f"human: found a {type(human).__name__}; expected a sample, as sample_for_grading(…) draws it, or its file: "
-        "grades by people without the probabilities with which pairs were drawn say nothing about the other pairs "
+        "grades of pairs that people chose themselves say nothing about the others "
         "(sample.with_labels(evaluations, labels) fills in grades from a file of labels)"
     )
 
 
-# Joining the grades: which pair or query is which unit, and with which probability it was sampled.
+# Joining the grades: which pair or query is which unit.
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +240,6 @@ def _figure(
     units = make(joined, metric, contrast)
     population = estimand == "population"
     corrected, people = (units.estimate(used, population, confidence) for used in (True, False))
-    grading, alone = (units.estimate(used, False, confidence) for used in (True, False))
     reason = units.reason(population)
     if reason:
         corrected, people = (replace(each, interval=Interval(math.nan, math.nan)) for each in (corrected, people))
@@ -255,21 +254,8 @@ def _figure(
         people=people,
         bias=bias,
         bias_interval=Interval(bias - half, bias + half),
-        needed_alone=None if reason else _needed_alone(grading, alone),
         reason=reason,
     )
-
-
-def _needed_alone(corrected: CorrectedTotal, alone: CorrectedTotal) -> int | None:
-    """Return how many grades by people alone would make the interval as short.
-
-    The variance of people's grades alone is A (1/n − 1/N) with n of N graded, which is solved for n.
-    """
-    if not alone.standard_error or not corrected.standard_error or corrected.sampled >= corrected.units:
-        return corrected.sampled
-    share = (corrected.standard_error / alone.standard_error) ** 2
-    whole = 1.0 / corrected.units
-    return round(1.0 / (whole + share * (1.0 / corrected.sampled - whole)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,9 +342,8 @@ def _units_of_pairs(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Un
     counts = np.abs(weights) > _SAME
     new_place = np.cumsum(counts) - 1
     sampled = counts[places]
-    chance = joined.units.chance[sampled]
-    if joined.units.is_uniform:
-        chance = np.full(len(chance), len(chance) / max(int(counts.sum()), 1))
+    drawn = int(sampled.sum())
+    chance = np.full(drawn, drawn / max(int(counts.sum()), 1))
     return _Units(
         weights[counts],
         model[counts],
@@ -382,7 +367,7 @@ def _units_of_queries(joined: _Joined, metric: Metric, contrast: _Contrast) -> _
             metric, joined.pairs, joined.units.human, system, sampled, joined.relevant_from
         )
     queries = sum(entry.query.answerable for entry in joined.pairs.queries)
-    chance = np.full(len(places), len(places) / len(with_hits)) if joined.units.is_uniform else joined.units.chance
+    chance = np.full(len(places), len(places) / len(with_hits))
     clusters = Clusters(np.arange(len(with_hits)), queries)
     weights = np.full(len(with_hits), 1.0 / queries)
     return _Units(weights, model / queries, places, people / queries, chance, clusters, "queries")

@@ -42,15 +42,8 @@ class CorrectedFigure:
     """The model's figure minus the corrected one."""
     bias_interval: Interval
     """For the bias."""
-    needed_alone: int | None
-    """How many grades by people alone would make the interval as short; None if there is none."""
     reason: str = ""
     """Why there is no interval; empty if there is one."""
-
-    @property
-    def saved(self) -> int | None:
-        """How many human grades the model saves here; 0 where it does not help."""
-        return None if self.needed_alone is None else max(self.needed_alone - self.corrected.sampled, 0)
 
     @property
     def is_biased(self) -> bool:
@@ -137,8 +130,6 @@ class Correction(Presentable):
                 "tuning": each.corrected.tuning,
                 "human": each.corrected.sampled,
                 "units": each.corrected.units,
-                "needed_alone": each.needed_alone,
-                "saved": each.saved,
                 "reason": each.reason,
             }
             for each in self.figures
@@ -164,14 +155,11 @@ def correction_view(found: Correction) -> Document:
         measured=(),
         warnings=tuple(_warnings(found)),
         notes=tuple(_notes(found)),
-        sections=(Section("How good is this judge, for this?", (_QUALITY_SAYS.format(found.sampled),), (quality,)),),
+        sections=(Section("How good is this judge, for this?", (_QUALITY_SAYS,), (quality,)),),
     )
 
 
-_QUALITY_SAYS = (
-    "Bias: judge alone minus corrected. λ: the weight that the judge's grades get. Needed alone: the {} that people "
-    "would have to grade for as short an interval without the judge."
-)
+_QUALITY_SAYS = "Bias: judge alone minus corrected. λ: the weight that the judge's grades get."
 _NAMES: tuple[Column[CorrectedFigure], ...] = (
     Column("metric", lambda each: mean_title(each.metric), words=True),
     Column("figure", lambda each: each.name, words=True),
@@ -200,12 +188,6 @@ _QUALITY: tuple[Column[CorrectedFigure], ...] = (
     ),
     Column("λ", lambda each: number_text(each.corrected.tuning, 2), definition="the weight of the judge's grades"),
     Column("graded", lambda each: f"{each.corrected.sampled:,}", definition="by people, of those that count here"),
-    Column(
-        "needed alone",
-        lambda each: "–" if each.needed_alone is None else f"{each.needed_alone:,}",
-        definition="human grades for as short an interval without the judge",
-    ),
-    Column("saved", lambda each: "–" if each.saved is None else f"{each.saved:,}", definition="the difference of both"),
 )
 
 
@@ -239,7 +221,7 @@ def _estimand(found: Correction) -> str:
 def _design(found: Correction) -> str:
     if found.drawn == found.of:
         return f"People graded all {found.of:,} {found.sampled}: a census."
-    return f"{found.drawn:,} of {found.of:,} {found.sampled} were drawn at random, with known probabilities."
+    return f"{found.drawn:,} of {found.of:,} {found.sampled} were drawn at random."
 
 
 def _warnings(found: Correction) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.grading.batch import CONCURRENCY, NoAnswer, ask_all, estimate
@@ -11,7 +11,7 @@ from raglift.grading.comparing import agreement
 from raglift.grading.grading_text import grading_view, summarize
 from raglift.grading.labels import labelled_queries
 from raglift.grading.pooling import check_pool
-from raglift.grading.rubrics import SCALES, check_relevant_from, relevance_prompt, silent_grades
+from raglift.grading.rubrics import SCALES, check_relevant_from, relevance_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.types.checking import has_words
@@ -223,8 +223,7 @@ def estimate_grading(
     """Return what `grade` would take with the same arguments; nothing is sent."""
     asked = language_model(model, to_estimate=True)
     check_pool(pool)
-    expected = estimate(asked, list(_prompts(pool, relevance_prompt(scale, rubric))), SCALES[scale], cache=cache)
-    return replace(expected, notes=silent_grades(rubric, scale))
+    return estimate(asked, list(_prompts(pool, relevance_prompt(scale, rubric))), SCALES[scale], cache=cache)
 
 
 def _prompts(pool: Pool, task: Prompt) -> Iterator[FilledPrompt]:

@@ -1,10 +1,9 @@
-"""Samples of pairs or queries for people to grade: drawn with known probabilities, written, read with their grades."""
+"""Samples of pairs or queries for people to grade: drawn at random, written, read with their grades."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,13 +11,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.grading.graded_pool import frame_of, weight_of
+from raglift.grading.graded_pool import frame_of
 from raglift.grading.labels import labels_of_people
 from raglift.grading.pooling import Pool, PooledQuery, label_grades, pool
-from raglift.metrics.parsing import as_metric
 from raglift.results.comparison import Comparison
 from raglift.stats.intervals import checked_integer
-from raglift.stats.sampling import draw_sample, inclusion_probabilities
 from raglift.types.parsing import read_id
 from raglift.utilities.limits import user_path
 from raglift.utilities.replacing import replacing_file
@@ -27,13 +24,12 @@ from raglift.utilities.validation import Location, faults_of, quoted, shown
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from raglift.grading.grading import Evaluations
     from raglift.matching.rule import MatchRule
     from raglift.types.labels import Query
-    from raglift.types.metric import Metric
 
 
 Drawn = Literal["pairs", "queries"]
@@ -50,8 +46,6 @@ class SampledPair:
     """The query's id."""
     chunk: str
     """The chunk's id."""
-    probability: float
-    """With which the pair, or its query, was to be in the sample."""
     grade: int | None = None
     """What people said: 0 is irrelevant; None if they have not yet."""
     question: str = ""
@@ -71,7 +65,7 @@ class HumanSample:
     """A sample for people to grade, or that they graded."""
 
     pairs: tuple[SampledPair, ...]
-    """In random order: the first n of a uniform sample are a uniform sample too."""
+    """In random order: the first n are a sample too."""
     sampled: Drawn = "pairs"
     """What was drawn."""
     k: int | None = None
@@ -174,7 +168,6 @@ def sample_for_grading(
     *,
     k: int = 10,
     sampled: Drawn = "pairs",
-    metric: Metric | str | None = None,
     seed: int = 0,
 ) -> HumanSample:
     """Draw pairs of query and hit for people to grade, from the first k hits of every stage of every evaluation.
@@ -188,28 +181,28 @@ def sample_for_grading(
         n: how many pairs, or queries, to draw; all of them is a census.
         k: how deep; the deepest metric that is to be corrected.
         sampled: what to draw: "pairs" or "queries".
-        metric: where it is given, pairs that weigh more in it are drawn with a higher probability (in proportion),
-            which makes its interval shorter: worth it for DCG and RBP. By default all have the same.
         seed: of the draw.
 
     Raises:
-        ConfigurationError: an argument that cannot be used, such as more than there are, or a metric that is no sum
-            over hits.
+        ConfigurationError: an argument that cannot be used, such as more than there are.
     """
     if sampled not in ("pairs", "queries"):
         raise ConfigurationError(f"sampled: found {sampled!r}; expected 'pairs' or 'queries'")
     n, seed = checked_integer("n", n, least=1), checked_integer("seed", seed, least=0)
     pairs = pool(runs_of(evaluations), depth=k)
     frame = frame_of(pairs, k)
-    if sampled == "queries":
-        if metric is not None:
-            raise ConfigurationError("metric: found one with sampled='queries'; expected none: each query weighs alike")
-        return _queries(pairs, frame, n, k, seed)
-    _check_enough(n, len(frame), "pairs")
-    sizes = np.ones(len(frame)) if metric is None else _sizes(pairs, frame, as_metric(metric))
-    chance = inclusion_probabilities(sizes, n)
-    chosen = [_sampled(pairs, frame[place], float(chance[place])) for place in draw_sample(chance, seed).tolist()]
-    return HumanSample(tuple(chosen), "pairs", k, len(frame), frame_hash(pairs, k), seed)
+    # What is drawn together: a pair, or all pairs of a query
+    by_query: dict[int, list[tuple[int, int]]] = {}
+    for place in frame:
+        by_query.setdefault(place[0], []).append(place)
+    units = list(by_query.values()) if sampled == "queries" else [[place] for place in frame]
+    if n > len(units):
+        raise ConfigurationError(
+            f"n: found {n:,}; expected at most {len(units):,}: there are no more {sampled} to draw from"
+        )
+    order = np.random.default_rng(seed).permutation(len(units))[:n].tolist()
+    chosen = tuple(_sampled(pairs, place) for unit in order for place in units[unit])
+    return HumanSample(chosen, sampled, k, len(units), frame_hash(pairs, k), seed)
 
 
 def frame_hash(pairs: Pool, k: int) -> str:
@@ -228,46 +221,12 @@ def runs_of(evaluations: Evaluations | Comparison) -> Evaluations:
     return evaluations
 
 
-def _queries(pairs: Pool, frame: Sequence[tuple[int, int]], n: int, k: int, seed: int) -> HumanSample:
-    by_query: dict[int, list[tuple[int, int]]] = {}
-    for each in frame:
-        by_query.setdefault(each[0], []).append(each)
-    places = list(by_query)
-    _check_enough(n, len(places), "queries")
-    order = draw_sample(np.full(len(places), n / len(places)), seed)
-    chosen = [_sampled(pairs, each, n / len(places)) for place in order.tolist() for each in by_query[places[place]]]
-    return HumanSample(tuple(chosen), "queries", k, len(places), frame_hash(pairs, k), seed)
-
-
-def _check_enough(n: int, available: int, what: str) -> None:
-    if n > available:
-        raise ConfigurationError(
-            f"n: found {n:,}; expected at most {available:,}: there are no more {what} to draw from"
-        )
-
-
-def _sizes(pairs: Pool, frame: Sequence[tuple[int, int]], metric: Metric) -> list[float]:
-    """Return how much each pair weighs in a metric: the root of the mean square over systems."""
-    weigh = weight_of(metric)
-    found = []
-    for query, chunk in frame:
-        ranks = pairs.queries[query].chunks[chunk].ranks.values()
-        squares = sum(weigh(rank) ** 2 for rank in ranks)
-        if not squares:
-            raise ConfigurationError(
-                f"metric: found {metric}; expected one as deep as k: it gives some pairs no weight"
-            )
-        found.append(math.sqrt(squares))
-    return found
-
-
-def _sampled(pairs: Pool, place: tuple[int, int], probability: float) -> SampledPair:
+def _sampled(pairs: Pool, place: tuple[int, int]) -> SampledPair:
     entry: PooledQuery = pairs.queries[place[0]]
     chunk = entry.chunks[place[1]].chunk
     return SampledPair(
         query=entry.query.id,
         chunk=chunk.id,
-        probability=probability,
         question=entry.query.text,
         text=chunk.text,
         doc=chunk.doc_id,
@@ -289,7 +248,6 @@ class _Line(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    probability: Annotated[float, Field(gt=0, le=1)]
     grade: Annotated[int, Field(ge=0, le=HIGHEST_GRADE)] | None = None
     question: str = ""
     text: str = ""
@@ -311,8 +269,8 @@ def read_human_sample(path: str | os.PathLike[str]) -> HumanSample:
     """Read a sample that was written by `HumanSample.write`, with the grades that people filled in.
 
     Args:
-        path: a file of JSON Lines: `query`, `chunk`, `grade` (null if there is none yet) and `probability`, and what
-            else the sample was written with.
+        path: a file of JSON Lines: `query`, `chunk`, `grade` (null if there is none yet), and what else the sample was
+            written with.
 
     Raises:
         DatasetError: anything in the file is malformed; every fault is listed.
@@ -322,7 +280,6 @@ def read_human_sample(path: str | os.PathLike[str]) -> HumanSample:
     location = Location(source.name, faults)
     pairs: list[SampledPair] = []
     about: dict[str, Any] = {}
-    first: dict[tuple[str, str], tuple[int | None, int | None]] = {}
     for here, text in decode_lines(read_bytes(source, location) or b"", location):
         entry = parse_object(text, here)
         line = None if entry is None else _read_line(entry, here)
@@ -334,14 +291,7 @@ def read_human_sample(path: str | os.PathLike[str]) -> HumanSample:
                 (here / name).fault(shown(entry.get(name)), f"{shown(about[name])}, as above: one sample a file")
         if query is None or chunk is None:
             continue
-        known = first.setdefault((query, chunk), (line.grade, here.line))
-        if known[1] == here.line:
-            pairs.append(SampledPair(query, chunk, **line.model_dump(exclude=set(_ABOUT))))
-        elif known[0] != line.grade:
-            (here / "grade").fault(
-                f"{shown(line.grade)} for the pair of line {known[1]}, whose grade is {shown(known[0])}",
-                "one grade a pair: decide which, and remove the other line",
-            )
+        pairs.append(SampledPair(query, chunk, **line.model_dump(exclude=set(_ABOUT))))
     if not pairs and not faults:
         location.fault("no pairs", "one JSON object on each line, as `raglift labels sample` writes them")
     if faults:
@@ -353,7 +303,6 @@ def _read_line(entry: Mapping[str, Any], here: Location) -> _Line | None:
     try:
         return _LINE.validate_python({name: value for name, value in entry.items() if name not in _IDS})
     except ValidationError as error:
-        missing = {"probability": "the chance with which the pair was drawn: without it nothing follows"}
-        for finding in faults_of(error, _LINE, missing=missing):
+        for finding in faults_of(error, _LINE):
             (here / ".".join(map(str, finding.keys))).fault(finding.found, finding.expected)
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,7 +15,6 @@ from raglift.utilities.validation import described, wrong
 
 _LONGEST = 20_000
 """Characters of a rubric: it is sent with every pair."""
-_MOST_BYTES = 4 * _LONGEST
 
 
 LONGEST_REASON = 2_000
@@ -81,17 +79,6 @@ def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
     return load_prompt("relevance").with_settings(rubric=words.strip())
 
 
-def silent_grades(rubric: str | Path | None, scale: int) -> tuple[str, ...]:
-    """Return that a rubric of the user's leaves grades out, where it does: a model may give them all the same."""
-    if rubric is None:
-        return ()
-    words = read_rubric(rubric) if isinstance(rubric, Path) else rubric
-    silent = [str(grade) for grade in range(scale + 1) if not re.search(rf"(?<!\d){grade}(?!\d)", words)]
-    if not silent:
-        return ()
-    return (f"the rubric does not speak of grade {', '.join(silent)}, which a model may give all the same",)
-
-
 def check_relevant_from(grade: int, scale: int) -> None:
     """Raise where a grade cannot be the lowest that counts as relevant.
 
@@ -110,31 +97,18 @@ def read_rubric(path: Path) -> str:
         ConfigurationError: it cannot be read, is not text, is empty or too long.
     """
     try:
-        # Of a huge file, or one without end, no more is read than tells that it is too long
-        with user_path(path).open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise _too_long(str(path))
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read: {error.strerror or error}; expected a rubric") from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path}: found bytes that are no UTF-8; expected a rubric in plain text") from error
+        text = user_path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error}; expected a rubric in plain text") from error
     return _checked(text, str(path))
 
 
 def _checked(text: str, where: str) -> str:
     if not text.strip():
         raise ConfigurationError(f"{where}: found no words; expected what each grade means")
-    if "\x00" in text:
-        raise ConfigurationError(f"{where}: found a NUL character; expected a rubric in plain text")
     if len(text) > _LONGEST:
-        raise _too_long(where)
+        raise ConfigurationError(
+            f"{where}: found {len(text):,} characters; expected a rubric of at most {_LONGEST:,}: all of it is sent "
+            "with every pair"
+        )
     return text
-
-
-def _too_long(where: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"{where}: found more than {_LONGEST:,} characters; expected a rubric of at most so many: all of it is sent "
-        "with every pair"
-    )

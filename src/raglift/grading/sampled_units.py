@@ -1,11 +1,9 @@
-"""Which pairs or queries of a pool people graded, with which probability, and what can be corrected with that."""
+"""Which pairs or queries of a pool people graded, and what can be corrected with that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.grading.graded_pool import frame_of, is_sum_over_hits
@@ -19,8 +17,6 @@ from raglift.utilities.validation import quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from raglift.grading.human_grades import SampledPair
     from raglift.grading.pooling import Pool
     from raglift.types.metric import Metric
@@ -30,7 +26,6 @@ Estimand = Literal["these-queries", "population"]
 ESTIMANDS: tuple[Estimand, ...] = ("these-queries", "population")
 """What an interval is about: these queries and this pool, or all queries like these."""
 _SHOWN = 3
-_SAME = 1e-12
 
 
 def check_estimand(estimand: object) -> None:
@@ -51,17 +46,10 @@ class SampledUnits:
     """People's grades of the sampled pairs, likewise."""
     places: tuple[int, ...]
     """What was drawn: places in the frame or, of queries, among those that have pairs; in order."""
-    chance: NDArray[np.float64]
-    """With which probability."""
     of: int
     """From how many."""
     by_query: bool
     """Whether queries were drawn."""
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all were drawn with the same probability."""
-        return float(np.ptp(self.chance)) <= _SAME
 
 
 def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) -> SampledUnits:
@@ -95,10 +83,9 @@ def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) ->
     graded = _graded_in_order(sample)
     by_query = sample.sampled == "queries"
     if by_query:
-        places, chance = _drawn_queries(pairs, frame, graded)
+        places = _drawn_queries(pairs, frame, graded)
     else:
         places = tuple(place_of[pair.query, pair.chunk] for pair in graded)
-        chance = np.array([pair.probability for pair in graded], dtype=np.float64)
     of = len({query for query, _ in frame}) if by_query else len(frame)
     fewest = min(FEWEST_SAMPLED, of)
     if len(places) < fewest:
@@ -112,7 +99,6 @@ def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) ->
         frame=frame,
         human={frame[place_of[pair.query, pair.chunk]]: int(pair.grade or 0) for pair in graded},
         places=places,
-        chance=chance,
         of=of,
         by_query=by_query,
     )
@@ -139,14 +125,13 @@ def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: Hum
             f"human: found grade {first.grade} for query {quoted(first.query)} and chunk {quoted(first.chunk)}; "
             f"expected 0 to {scale}, the scale of the model: people and model have to mean the same by a grade"
         )
-    seen: dict[tuple[str, str], SampledPair] = {}
+    seen: set[tuple[str, str]] = set()
     for pair in sample.pairs:
-        other = seen.setdefault((pair.query, pair.chunk), pair)
-        if other is not pair:
+        if (pair.query, pair.chunk) in seen:
             raise ConfigurationError(
-                f"human: found query {quoted(pair.query)} and chunk {quoted(pair.chunk)} twice, with the grades "
-                f"{other.grade} and {pair.grade}; expected each pair once"
+                f"human: found query {quoted(pair.query)} and chunk {quoted(pair.chunk)} twice; expected each pair once"
             )
+        seen.add((pair.query, pair.chunk))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -155,7 +140,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _graded_in_order(sample: HumanSample) -> list[SampledPair]:
-    """Return the graded pairs: all, or the first ones of a sample in which that is a sample too.
+    """Return the graded pairs: all, or the first ones, which are a sample too.
 
     Raises:
         ConfigurationError: some in between have no grade: who leaves out what is hard to grade biases the rest.
@@ -165,31 +150,23 @@ def _graded_in_order(sample: HumanSample) -> list[SampledPair]:
     count = len(graded)
     if count == len(pairs):
         return graded
-    uniform = np.ptp([pair.probability for pair in pairs]) <= _SAME
     if sample.sampled == "queries":
         last = pairs[count].query  # the query that is not graded to its end
         count = next(number for number, pair in enumerate(pairs) if pair.query == last)
         graded = [pair for pair in graded if pair.query in {each.query for each in pairs[:count]}]
     in_order = all(pair.grade is not None for pair in pairs[:count]) and len(graded) == count
-    if not uniform or not in_order:
+    if not in_order:
         missing = next(pair for pair in pairs if pair.grade is None)
-        reason = (
-            "in order, from the first on: what is left out because it is hard to grade biases the rest"
-            if uniform
-            else "of every pair: they were drawn with different probabilities, and only the whole is a sample"
-        )
         raise ConfigurationError(
             f"human: found {sum(pair.grade is None for pair in pairs):,} of {len(pairs):,} sampled pairs without a "
             f"grade, the first of query {quoted(missing.query)} and chunk {quoted(missing.chunk)}; "
-            f"expected grades {reason}"
+            "expected grades in order, from the first on: what is left out because it is hard to grade biases the rest"
         )
     return graded
 
 
-def _drawn_queries(
-    pairs: Pool, frame: Sequence[tuple[int, int]], graded: Sequence[SampledPair]
-) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """Return the numbers of the sampled queries among those with pairs, and their probabilities.
+def _drawn_queries(pairs: Pool, frame: Sequence[tuple[int, int]], graded: Sequence[SampledPair]) -> tuple[int, ...]:
+    """Return the numbers of the sampled queries among those with pairs.
 
     Raises:
         ConfigurationError: a query of which only some pairs are graded.
@@ -207,8 +184,7 @@ def _drawn_queries(
             "graded; expected all pairs of each sampled query: a metric of a list needs the whole list"
         )
     number = {query: place for place, query in enumerate(wanted)}
-    units = tuple(number[query] for query in found)
-    return units, np.array([of_query[0].probability for of_query in found.values()], dtype=np.float64)
+    return tuple(number[query] for query in found)
 
 
 def metrics_to_correct(metrics: Sequence[Metric | str] | None, units: SampledUnits) -> tuple[Metric, ...]:

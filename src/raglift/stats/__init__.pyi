@@ -23,7 +23,6 @@ from .racing import Race as Race
 from .racing import stratified_batches as stratified_batches
 from .rank_correlation import correlation_interval as correlation_interval
 from .rank_correlation import kendall_tau as kendall_tau
-from .rank_correlation import tau_ap as tau_ap
 from .risk_control import Separation as Separation
 from .risk_control import error_rate_bound as error_rate_bound
 from .risk_control import error_rate_interval as error_rate_interval
@@ -31,7 +30,5 @@ from .risk_control import fewest_queries as fewest_queries
 from .risk_control import separation as separation
 from .risk_control import smallest_certifiable_rate as smallest_certifiable_rate
 from .risk_control import threshold_for_rate as threshold_for_rate
-from .sampling import draw_sample as draw_sample
-from .sampling import inclusion_probabilities as inclusion_probabilities
 from .variances import VarianceComponents as VarianceComponents
 from .variances import variance_components as variance_components

@@ -1,4 +1,4 @@
-"""Rank correlations of two orders of the same things, for many orders at once, and their intervals over queries."""
+"""The rank correlation of two orders of the same things, for many orders at once, and its interval over queries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ import numpy as np
 from raglift.stats.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    Correlation = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 RESAMPLES = 2000
@@ -37,44 +33,18 @@ def kendall_tau(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDAr
         return np.asarray((one * other).sum(axis=1) / np.where(both > 0, both, np.nan))
 
 
-def tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the AP correlation of each row of the second with that of the first: swaps at the top weigh more.
-
-    With N things in descending order of the second, and C(i) of those above rank i that the first puts above too:
-
-        tau_ap = 2 / (N − 1) · Σ over ranks i from 2 to N of C(i) / (i − 1) − 1
-
-    Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information retrieval", 2008. Range [−1, 1];
-    NaN where values of a row are tied, for which it is not defined.
-
-    Args:
-        first: the reference, a row an order, and a column a thing.
-        second: what is compared with it, in the same columns.
-    """
-    things = first.shape[1]
-    order = np.argsort(-second, axis=1, kind="stable")
-    reference = np.take_along_axis(first, order, axis=1)
-    above = np.triu(np.ones((things, things)), 1)
-    right = ((reference[:, :, np.newaxis] > reference[:, np.newaxis, :] + _TIED) * above).sum(axis=1)[:, 1:]
-    found = 2.0 * (right / np.arange(1, things)).mean(axis=1) - 1.0
-    tied = (_signs(first) == 0).any(axis=1) | (_signs(second) == 0).any(axis=1)
-    return np.where(tied, np.nan, found)
-
-
 def correlation_interval(
     first: NDArray[np.float64],
     second: NDArray[np.float64],
-    correlation: Correlation,
     *,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval | None:
-    """Return the percentile interval of the correlation of the means over queries; whole queries are drawn again.
+    """Return the percentile interval of Kendall's tau-b of the means over queries; whole queries are drawn again.
 
     Args:
         first: a row a thing, and a column a query.
         second: likewise.
-        correlation: `kendall_tau` or `tau_ap`.
         confidence: how often intervals hold the true value, with many queries; with fewer than 30 they are too narrow.
         seed: of the resamples.
 
@@ -85,7 +55,7 @@ def correlation_interval(
     if queries < 2:
         return None
     times = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=RESAMPLES)
-    found = correlation(times @ first.T / queries, times @ second.T / queries)
+    found = kendall_tau(times @ first.T / queries, times @ second.T / queries)
     known = found[~np.isnan(found)]
     if len(known) < (1.0 - _MOST_UNDEFINED) * RESAMPLES:
         return None
