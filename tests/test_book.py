@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 
-Walked = CompletedProcess[str]
 Run = Callable[..., tuple[int, str, str]]
 BOOK_ONE = 270_000  # characters: about the first book of the novel
 CHUNKER = rl.RecursiveChunker(1000, 100)
@@ -93,18 +91,6 @@ def test_a_second_walkthrough_of_a_small_corpus_embeds_nothing(
     assert "embed" not in second_told
     assert figures(first) == figures(second)
     assert len(figures(first)) > 10
-
-
-@pytest.mark.full
-def test_the_whole_walkthrough_embeds_the_book_once(first_walk: Walked, walk: Callable[[], Walked]) -> None:
-    """Two runs of the command in processes of their own; the second finds every vector and score in the cache."""
-    first, second = first_walk, walk()
-    assert re.search(r"([\d,]{5}) of \1 distinct chunks embedded now", first.stdout)
-    assert re.search(r"embed chunks: ([\d,]+)/\1 chunks \(100%\), [\d.]+/s", first.stderr)
-    assert re.search(r"\b0 of [\d,]{5} distinct chunks embedded now", second.stdout)
-    assert "embed" not in second.stderr
-    assert figures(first.stdout) == figures(second.stdout)
-    assert len(figures(first.stdout)) > 30
 
 
 def figures(text: str) -> list[str]:

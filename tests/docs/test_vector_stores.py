@@ -151,15 +151,3 @@ def test_qdrant_through_langchain(folder: Path, exact: Evaluation) -> None:
     assert int(once) == int(twice) > 10  # filling again replaces
     cells = load_sweep_result(folder / "runs" / "stores").finished
     assert len(cells) == 4
-
-
-@pytest.mark.full
-@needs_qdrant
-@pytest.mark.skipif(
-    not installed("llama_index.vector_stores.qdrant"),
-    reason="LlamaIndex's Qdrant recipe was not run: llama-index-vector-stores-qdrant is not installed",
-)
-def test_qdrant_through_llama_index(folder: Path, exact: Evaluation) -> None:
-    printed = run(folder, *commands("fill_llama(my_rag.llama_qdrant"), ranking("llama_qdrant_1000"))
-    assert printed.startswith("mine: VectorIndexRetriever\n")
-    assert_ranked_as(exact, folder, "llama_qdrant_1000")

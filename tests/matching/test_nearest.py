@@ -34,9 +34,3 @@ def test_a_label_with_slips_leads_back_to_its_source(number: int, start: int, le
     assert nearest.doc_id == str(number)
     assert abs(nearest.start - begin) <= 40
     assert nearest.likeness > 0.6
-
-
-def test_many_texts_are_looked_for_at_once_and_keep_their_order() -> None:
-    labels = ["nothing like it zzz", DOCUMENTS[2].text[100:200] + " qq", "", DOCUMENTS[1].text[300:420] + " qq"]
-    found = [nearest and nearest.doc_id for nearest in nearest_passages(labels, DOCUMENTS)]
-    assert found == [None, "2", None, "1"]

@@ -6,20 +6,14 @@ every chunk of its text whose range meets a reference's, in a range that may be 
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import raglift as rl
-from raglift.datasets.loading import load_documents
 from raglift.matching.match import inventory_of, match_rankings, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
-from raglift.retrieval.chunkers import Chunker, RecursiveChunker, TokenChunker
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.rankings import Ranking
@@ -83,24 +77,6 @@ def omegas(queries: tuple[Query, ...], chunks: list[Chunk], documents: tuple[Doc
     return values
 
 
-def place_of(overlap: Chunk | Passage) -> Range:
-    assert overlap.start is not None
-    assert overlap.end is not None
-    return overlap.start, overlap.end
-
-
-def expected_omegas(queries: tuple[Query, ...], chunks: list[Chunk]) -> list[float]:
-    of_document: dict[str | None, list[Range]] = {}
-    for chunk in chunks:
-        of_document.setdefault(chunk.doc_id, []).append(place_of(chunk))
-    values = []
-    for query in queries:
-        passages = [passage for fact in query.facts for passage in fact.passages]
-        (doc_id,) = {passage.doc_id for passage in passages}
-        values.append(precision_omega(list(map(place_of, passages)), of_document.get(doc_id, [])))
-    return values
-
-
 def test_a_chunk_that_only_abuts_a_passage_counts() -> None:
     assert precision_omega([(10, 20)], [(0, 10), (10, 16), (16, 25), (30, 40)]) == 10 / 25
     assert precision_omega([(10, 20)], [(0, 10)]) == 0
@@ -123,28 +99,3 @@ def test_any_ranges_give_what_chroma_computes(references: list[Range], cuts: lis
     query = Query("q", "?", tuple(Fact((passage,)) for passage in passages))
     chunks = [Chunk(text[start:end], doc_id="d", start=start, end=end) for start, end in cuts]
     assert omegas((query,), chunks, (Document("d", text),)) == pytest.approx([precision_omega(references, cuts)])
-
-
-SEPARATORS = ("\n\n", "\n", ".", "?", "!", " ", "")
-CHUNKERS = [
-    *(RecursiveChunker(size, overlap, "tokens", SEPARATORS) for size, overlap in ((250, 125), (250, 0), (200, 0))),
-    *(TokenChunker(size, overlap) for size, overlap in ((250, 125), (250, 0), (200, 0))),
-    RecursiveChunker(800, 400),
-    RecursiveChunker(400, 0),
-]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("chunker", CHUNKERS, ids=str)
-def test_all_questions_of_chromas_evaluation_give_its_values(chunker: Chunker, corpora_folder: Path) -> None:
-    folder = corpora_folder / "chunking_evaluation"
-    if not folder.is_dir():
-        pytest.skip(f"no chunking evaluation at {folder}")
-    columns = {"passage": "references.content", "doc": "corpus_id"}
-    columns |= {"start": "references.start_index", "end": "references.end_index"}
-    texts = {Path(document.id).stem: document.text for document in load_documents(folder / "corpora")}
-    dataset = rl.load_dataset(folder / "questions_df.csv", documents=texts, columns=columns)
-    assert len(dataset) > 400
-    chunks = list(chunker.split(dataset.documents))
-    values = omegas(dataset.queries, chunks, dataset.documents)
-    np.testing.assert_allclose(values, expected_omegas(dataset.queries, chunks), rtol=0, atol=1e-12)

@@ -46,27 +46,6 @@ for reach in (socket.create_connection, socket.socket().connect):
     assert path.read_bytes() == before
 
 
-def test_what_is_kept_has_no_times_no_versions_and_no_state(tmp_path: Path, running: ModuleType) -> None:
-    run = running.execute(written(tmp_path, "import sys\nfor i in range(3):\n    print(i)\n    sys.stdout.flush()"))
-    assert run.metadata == {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    assert run.cells[0].metadata == {}
-    assert len(run.cells[0].outputs) == 1
-
-
 def test_a_cell_that_fails_stops_the_run_and_is_shown(tmp_path: Path, running: ModuleType) -> None:
     with pytest.raises(CellExecutionError, match="the lamp is out"):
         running.execute(written(tmp_path, "raise ValueError('the lamp is out')", "print('on')"))
-
-
-def test_a_report_is_kept_without_the_machine_and_the_day(tmp_path: Path, running: ModuleType) -> None:
-    source = """
-class Report:
-    def _repr_html_(self):
-        return "<ul><li>Match rule: coverage</li><li>Measured on: 1 May</li><li>Machine: a loom, 2 cores</li></ul>"
-Report()
-"""
-    (output,) = running.execute(written(tmp_path, source)).cells[0].outputs
-    assert output.data == {"text/html": "<ul><li>Match rule: coverage</li></ul>"}

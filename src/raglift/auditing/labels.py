@@ -157,8 +157,7 @@ def about_resolution(resolution: Resolution) -> Iterator[Finding]:
         yield Finding("unresolved", label.query_id, label.where, label.text, detail)
     for quote in resolution.inexact:
         place = Place(quote.doc_id, quote.start, quote.end)
-        has = f"{quoted(quote.found)}, {quote.similarity:.0%} alike, at {quote.start} of {quoted(quote.doc_id)}"
-        detail = has if quote.is_taken else f"it occurs, but {has}, comes before it and may be meant"
+        detail = f"{quoted(quote.found)}, {quote.similarity:.0%} alike, at {quote.start} of {quoted(quote.doc_id)}"
         yield Finding("inexact", quote.query_id, quote.where, quote.quote, detail, (place,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.text.near_text import Letters, letters_in, most_differences
+from raglift.text.near_text import Letters
 from raglift.text.normalization import normalize, normalize_with_offsets
 from raglift.types.checking import has_words
 from raglift.types.labels import Passage
@@ -31,7 +31,7 @@ _REACH = 10_000
 
 @dataclass(frozen=True)
 class InexactQuote:
-    """One end of an anchor that the document has in other words."""
+    """One end of an anchor that the document spells in another way."""
 
     where: str
     """As `relevant[0].from`."""
@@ -47,17 +47,12 @@ class InexactQuote:
     """First character of the words found."""
     end: int
     """One past the last."""
-    is_taken: bool = True
-    """Whether the passage begins or ends there. False for words before the end of a passage that may be its end, while
-    the quote itself occurs only after them."""
     query_id: str = ""
     """Whose label it is."""
 
     def __str__(self) -> str:
         alike = f"{quoted(self.found)}, {self.similarity:.0%} alike"
-        if self.is_taken:
-            return f"{quoted(self.quote)} is {alike}"
-        return f"{quoted(self.quote)} occurs after {alike}, which may be meant"
+        return f"{quoted(self.quote)} is {alike}"
 
 
 @dataclass(frozen=True)
@@ -91,17 +86,11 @@ class Resolution:
     def notes(self) -> tuple[str, ...]:
         """What there is to say of it, in a sentence each."""
         notes = []
-        tolerated = [quote for quote in self.inexact if quote.is_taken]
-        if tolerated:
-            least = min(tolerated, key=lambda quote: quote.similarity)
+        if self.inexact:
+            least = min(self.inexact, key=lambda quote: quote.similarity)
             notes.append(
-                f"{counted(len(tolerated), 'quote')} of labels found in another form, at least {least.similarity:.0%} "
-                f"alike: {least} (raglift labels check lists them)"
-            )
-        passed = [quote for quote in self.inexact if not quote.is_taken]
-        if passed:
-            notes.append(
-                f"{counted(len(passed), 'label')} may end earlier: {passed[0]} (raglift labels check lists them)"
+                f"{counted(len(self.inexact), 'quote')} of labels found in another form, at least "
+                f"{least.similarity:.0%} alike: {least} (raglift labels check lists them)"
             )
         if self.left_out:
             first = self.left_out[0]
@@ -119,7 +108,7 @@ class Sources:
 
     Args:
         documents: the source texts; none when only the labels are known.
-        tolerant: whether an anchor may be resolved to words that differ from it a little, which `inexact` then tells.
+        tolerant: whether an anchor may be resolved to words in another spelling, which `inexact` then tells.
         partly: whether a label that does not resolve is no fault, but left out, which `left_out` then tells.
     """
 
@@ -220,8 +209,8 @@ class Sources:
         `first` does.
 
         Where that fails and the sources are tolerant, accents, hyphens and other punctuation make no difference
-        either, and a quote of 20 letters or more may differ in a tenth of them, up to 12. There must be exactly one
-        such place: for `first` in the document, for `last` in the 10,000 characters after it.
+        either. There must be exactly one such place: for `first` in the document, for `last` in the 10,000 characters
+        after it.
 
         Args:
             doc_id: the document.
@@ -270,8 +259,6 @@ class Sources:
         begin = max(head[0], head[1] - len(quote))
         at = normalized.text.find(quote, begin)
         if at >= 0:
-            if self._tolerant:
-                self._note_earlier(last, head, at, document, normalized, location / "to")
             return at + len(quote)
         near: list[Near] = []
         if self._tolerant:
@@ -297,46 +284,14 @@ class Sources:
     def _take(
         self, near: Near, quote: str, words: str, document: Document, normalized: NormalizedText, location: Location
     ) -> tuple[int, int]:
-        """Return a place in the normalized text, and tell of it."""
-        self._inexact.append(_inexact(near.start, near.end, quote, words, document, normalized, location))
+        """Return a place in the normalized text, and note how it is spelled there."""
+        from rapidfuzz.distance import Levenshtein
+
+        similarity = Levenshtein.normalized_similarity(quote, normalized.text[near.start : near.end])
+        start, end = normalized.source_span(near.start, near.end)
+        found = " ".join(document.text[start:end].split())
+        self._inexact.append(InexactQuote(location.field, words, found, similarity, document.id, start, end))
         return near.start, near.end
-
-    def _note_earlier(
-        self,
-        last: str,
-        head: tuple[int, int],
-        at: int,
-        document: Document,
-        normalized: NormalizedText,
-        location: Location,
-    ) -> None:
-        """Tell of words like a long quote that come before it: in another edition they may be those that are meant."""
-        quote = normalize(last)
-        if not most_differences(len(letters_in(quote))):
-            return
-        near = Letters.of(normalized.text[head[0] : at]).find(quote)
-        before = [each for each in near if head[0] + each.end >= head[1]]
-        if before:
-            start, end = head[0] + before[0].start, head[0] + before[0].end
-            found = _inexact(start, end, quote, last, document, normalized, location)
-            self._inexact.append(replace(found, is_taken=False))
-
-
-def _inexact(
-    start: int,
-    end: int,
-    quote: str,
-    words: str,
-    document: Document,
-    normalized: NormalizedText,
-    location: Location,
-) -> InexactQuote:
-    from rapidfuzz.distance import Levenshtein
-
-    similarity = Levenshtein.normalized_similarity(quote, normalized.text[start:end])
-    first, last = normalized.source_span(start, end)
-    found = " ".join(document.text[first:last].split())
-    return InexactQuote(location.field, words, found, similarity, document.id, first, last)
 
 
 def _occurrences(text: str, quote: str) -> list[int]:
