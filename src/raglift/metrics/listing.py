@@ -42,14 +42,11 @@ class MeasureEntry:
     """Where a user's own comes from; empty for raglift's."""
     description: str
     """The definition in full."""
-    differences: tuple[str, ...] = ()
-    """What these profiles do otherwise, a sentence each, where it is written down."""
 
     @classmethod
     def of(cls, measure: Measure) -> MeasureEntry:
         """Return what there is to say of a measure."""
         profiles = tuple(profile for profile in PROFILES.values() if measure.name in profile.functions)
-        differences = ((profile.name, profile.difference(measure.name)) for profile in profiles)
         return cls(
             name=measure.name,
             title=measure.title,
@@ -62,7 +59,6 @@ class MeasureEntry:
             profiles=tuple(profile.name for profile in profiles),
             origin=measure.origin,
             description=printable(measure.description),
-            differences=tuple(f"{name}: {sentence}" for name, sentence in differences if sentence),
         )
 
     @property
@@ -85,7 +81,7 @@ class MeasureEntry:
         return tuple(f"{name}: {printable(text)}" for name, text in lines if text)
 
     def __str__(self) -> str:
-        return "\n".join([self.heading, "", self.description, "", *self.facts, *self.differences])
+        return "\n".join([self.heading, "", self.description, "", *self.facts])
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,31 @@ from raglift.errors import ConfigurationError
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 """The measures that are taken unless others are asked for."""
 
-_MOST_TOKENS = 999_999_999
+_MOST = 999_999_999
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _MOST_DIGITS = 1e15
 """Below it, every whole number has a float of its own."""
 
 
 @dataclass(frozen=True, order=True)
-class Tokens:
+class _Count:
+    """A depth that is counted in something else than hits."""
+
+    most: int
+    """How many count."""
+
+    def __post_init__(self) -> None:
+        most: object = self.most
+        if isinstance(most, bool) or not isinstance(most, Integral) or not 1 <= int(most) <= _MOST:
+            name = type(self).__name__.lower()
+            raise ConfigurationError(f"{name}: found {most!r}; expected an integer from 1 to {_MOST:,}")
+        object.__setattr__(self, "most", int(most))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()}({self.most})"
+
+
+class Tokens(_Count):
     """A depth in tokens of context: the longest prefix of a ranking whose hits come to no more of them.
 
     Its text is `tokens(2000)`; tokens are those of tiktoken's cl100k_base.
@@ -29,21 +46,8 @@ class Tokens:
         ConfigurationError: not an integer from 1 to 999,999,999.
     """
 
-    most: int
-    """The most tokens that the hits may have together."""
 
-    def __post_init__(self) -> None:
-        most: object = self.most
-        if isinstance(most, bool) or not isinstance(most, Integral) or not 1 <= int(most) <= _MOST_TOKENS:
-            raise ConfigurationError(f"tokens: found {most!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
-        object.__setattr__(self, "most", int(most))
-
-    def __str__(self) -> str:
-        return f"tokens({self.most})"
-
-
-@dataclass(frozen=True, order=True)
-class Calls:
+class Calls(_Count):
     """A depth in searches of a session: what its first calls returned.
 
     Its text is `calls(2)`. A system that is asked once has one call.
@@ -51,18 +55,6 @@ class Calls:
     Raises:
         ConfigurationError: not an integer from 1 to 999,999,999.
     """
-
-    most: int
-    """How many calls count."""
-
-    def __post_init__(self) -> None:
-        most: object = self.most
-        if isinstance(most, bool) or not isinstance(most, Integral) or not 1 <= int(most) <= _MOST_TOKENS:
-            raise ConfigurationError(f"calls: found {most!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
-        object.__setattr__(self, "most", int(most))
-
-    def __str__(self) -> str:
-        return f"calls({self.most})"
 
 
 @total_ordering

@@ -88,30 +88,11 @@ _FUNCTIONS = {
     "idcg": idcg,
     "ndcg": ndcg,
 }
-_DIFFERENCES = {
-    "hit_rate": "The same as the default's for every query that has hits.",
-    "precision": "Divides the distinct relevant ids by the hits that came back, up to k, rather than by k itself.",
-    "recall": "The same as the default's for every query that has hits, a group of ids being a fact.",
-    "f1": "The harmonic mean of its recall and its precision, which divides by the hits that came back, not by k.",
-    "rr": "The mean over the groups of 1 / the rank of the group's first hit, 0 for a group without one, where the "
-    "default takes the first hit of any fact.",
-    "ap": "Each group has an average precision of its own, in which only its hits are relevant and which is divided "
-    "by their number, and the value is the mean over the groups, where the default sums over all facts and divides "
-    "by their number.",
-    "dcg": "Every relevant hit has gain 1 whatever its grade, alternatives and ids that come back again too, where "
-    "the default counts grades and credits each fact once.",
-    "idcg": "The ideal has a 1 for each id in all groups, or for each hit that came back if these are fewer, where "
-    "the default's has the grades of the facts, up to k.",
-    "ndcg": "Grades do not count, every relevant hit does, and the ideal has a 1 for each id in all groups, or for "
-    "each hit that came back if these are fewer, where the default counts grades, each fact once, and has an ideal "
-    "of all facts.",
-}
 
 PROFILE = Profile(
     name="autorag",
     source="AutoRAG, autorag/evaluation/metric/retrieval.py",
     functions=_FUNCTIONS,
-    differences=_DIFFERENCES,
     without_k=frozenset({"precision", "f1"}),
     leaves_out_empty=frozenset(_FUNCTIONS),
 )

@@ -148,12 +148,10 @@ def average_precision_of(hits: RelevantHits, match_table: MatchTable) -> Values:
 Function = Callable[["MatchTable", "Metric"], "NDArray[np.float64]"]
 """Returns a metric's value for each query, in dataset order; NaN for one that is left out of its mean."""
 
-_LEFT_OUT = "A query that came back empty is left out of the mean, where the default counts it 0."
-
 
 @dataclass(frozen=True)
 class Profile:
-    """A tool's conventions: the measures that it computes in its own way, and how they differ from the default's."""
+    """A tool's conventions: the measures that it computes in its own way."""
 
     name: str
     """As `profile="autorag"` names it."""
@@ -161,14 +159,7 @@ class Profile:
     """The tool, with the version or the page that the conventions were read from."""
     functions: Mapping[str, Function] = field(default_factory=dict)
     """The measures that it computes in its own way, by name; the others are the default's."""
-    differences: Mapping[str, str] = field(default_factory=dict)
-    """For each of these measures, one sentence that says what it does otherwise than the default."""
     without_k: frozenset[str] = frozenset()
     """Those that can be taken without a depth, though the default's cannot, since it divides by k."""
     leaves_out_empty: frozenset[str] = frozenset()
     """Those whose mean leaves out a query that was answered with no hits at all; the default counts it 0."""
-
-    def difference(self, name: str) -> str:
-        """Return what a measure does otherwise than the default, be a query empty or not; nothing if it does not."""
-        sentence = self.differences.get(name, "")
-        return f"{sentence} {_LEFT_OUT}" if name in self.leaves_out_empty else sentence

@@ -71,22 +71,6 @@ PROFILE = Profile(
         "idcg": idcg,
         "ndcg": ndcg,
     },
-    differences={
-        "precision": "Divides the relevant ids by the ids that came back, each once, where the default divides by k.",
-        "recall": "Divides by all expected ids, alternatives too, where the default divides by the facts, of which "
-        "any one alternative will do.",
-        "f1": "LlamaIndex has none: the harmonic mean of its precision, which divides by the ids that came back "
-        "rather than by k, and its recall, which divides by all expected ids rather than by the facts.",
-        "ap": "Counts every hit with an expected id, also one that comes back again, and divides by all expected "
-        "ids, alternatives too, where the default credits each fact once and divides by the facts.",
-        "dcg": "Every hit with an expected id has gain 1 whatever its grade, also one that comes back again, where "
-        "the default counts grades and credits each fact once.",
-        "idcg": "The ideal has a 1 for each expected id, alternatives too, and is not cut at k, where the default's "
-        "has the grades of the facts up to k.",
-        "ndcg": "Grades do not count, every hit with an expected id does, also one that comes back again, and the "
-        "ideal is of all expected ids, not cut at k, where the default counts grades, each fact once, and an ideal "
-        "up to k.",
-    },
     without_k=frozenset({"precision", "f1"}),
 )
 """LlamaIndex's conventions."""

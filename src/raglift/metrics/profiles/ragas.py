@@ -50,16 +50,6 @@ PROFILE = Profile(
         "f1": f1,
         "ap": average_precision,
     },
-    differences={
-        "precision": "Divides the relevant ids by the ids that came back, each once, where the default divides by k.",
-        "recall": "Divides by all reference ids, alternatives too, where the default divides by the facts, of which "
-        "any one alternative will do.",
-        "f1": "ragas has none of ids: the harmonic mean of its precision, which divides by the ids that came back "
-        "rather than by k, and its recall.",
-        "ap": "Divides by the relevant hits that came back (and 1e-10), so what was never retrieved costs nothing, "
-        "and counts every relevant hit, also one that comes back again, where the default divides by all facts and "
-        "credits each once.",
-    },
     without_k=frozenset({"precision", "f1"}),
     leaves_out_empty=frozenset({"precision", "f1"}),
 )

@@ -87,24 +87,6 @@ PROFILE = Profile(
         "idcg": idcg,
         "ndcg": ndcg,
     },
-    differences={
-        "precision": "Counts a document once, however often it comes back, where the default counts every hit that "
-        "matches; without a depth it is set_P, which divides by the hits that came back.",
-        "r_precision": "R is the number of labels, every alternative being a relevant document of its own, where the "
-        "default's is the number of facts, and a document counts once, however often it comes back.",
-        "recall": "Divides by all labels, every alternative being a relevant document of its own that has to be "
-        "found, where the default divides by the facts, of which any one alternative will do.",
-        "f1": "The harmonic mean of its own precision and recall, which counts every alternative as a relevant "
-        "document that has to be found, where the default counts facts; set_F without a depth.",
-        "ap": "Adds up the precision at each relevant document and divides by all of them, every alternative being "
-        "one, where the default credits each fact once, at its first hit, and divides by the facts.",
-        "dcg": "Every relevant document counts at its own rank, alternatives of one fact too, where the default "
-        "credits each fact once and moves facts that one hit proves to positions of their own.",
-        "idcg": "The ideal has one position for each label, alternatives too, where the default's has one for each "
-        "fact.",
-        "ndcg": "Divides by an ideal of all labels, alternatives too, and every relevant document counts at its own "
-        "rank, where the default credits each fact once, above and below.",
-    },
     without_k=frozenset({"precision", "f1"}),
 )
 """trec_eval's conventions."""

@@ -62,18 +62,5 @@ PROFILE = Profile(
     name="tutorial",
     source="the War and Peace retrieval tutorial",
     functions={"recall": recall, "f1": f1, "dcg": dcg, "idcg": idcg, "ndcg": ndcg},
-    differences={
-        "recall": "Divides by the ground-truth texts, every alternative being one that has to be found, where the "
-        "default divides by the facts, of which any one alternative will do.",
-        "f1": "The harmonic mean of Precision@k and its own recall, which counts ground-truth texts, alternatives "
-        "too, where the default counts facts.",
-        "dcg": "Every hit that matches counts with the best grade that it matches, however often that was matched "
-        "before, where the default credits each fact once.",
-        "idcg": "The ideal is the first k hits themselves, sorted by relevance, so what was never retrieved is not "
-        "in it, where the default's is made of all facts.",
-        "ndcg": "Divides by the first k hits themselves, sorted by relevance, so what was never retrieved costs "
-        "nothing, and every hit that matches counts, where the default divides by an ideal of all facts and credits "
-        "each once.",
-    },
 )
 """The tutorial's conventions."""
