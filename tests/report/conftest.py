@@ -17,8 +17,7 @@ HOSTILE = (
     "<script>alert(1)</script>",
     "</td></details><img src=x onerror=alert(1)>",
     "a | b\n\n# c `d` **e** [f](http://evil.example) @somebody #12",
-    "$x$ &lt;b&gt; \"q\" 'r' \\",
-    "\u202egnol \x1b[31m x",
+    "$x$ &lt;b&gt; \"q\" 'r' \\ \u202egnol \x1b[31m x",
     "long " * 5000,
 )
 

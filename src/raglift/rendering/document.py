@@ -123,15 +123,7 @@ def table_from(
     sortable: bool = False,
     confidence: str = "",
 ) -> Table:
-    """Return a table of declared columns.
-
-    Args:
-        columns: what is shown of each row.
-        rows: the rows.
-        caption: what the table shows.
-        sortable: whether a page lets readers sort the rows.
-        confidence: how often the intervals of cells hold the true value, as `95%`.
-    """
+    """Return a table of declared columns."""
     return Table(
         caption,
         tuple(column.title for column in columns),
@@ -181,14 +173,7 @@ Part = str | Line | Table
 def table_of(
     columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, left: Sequence[int] = (0,), caption: str = ""
 ) -> Table:
-    """Return a table of texts and cells.
-
-    Args:
-        columns: the titles.
-        rows: the cells; an empty row stands for a line between sections.
-        left: the columns of names and words, which start at the left and break where they must.
-        caption: what the table shows, where no title is above it.
-    """
+    """Return a table of texts and cells."""
     cells: list[tuple[Cell, ...]] = []
     sections = []
     for row in rows:
@@ -206,8 +191,6 @@ class Detail(IntEnum):
     """What a reader decides by: shown everywhere."""
     DETAILS = 1
     """What stands behind it: folded in Markdown and notebooks, shown in a terminal on request, open on a page."""
-    REFERENCE = 2
-    """How it was computed: on a page, folded."""
 
 
 @dataclass(frozen=True)

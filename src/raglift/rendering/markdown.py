@@ -6,7 +6,6 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from raglift.rendering.document import Detail
 from raglift.utilities.display import printable, shorten
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def markdown_of(document: Document) -> str:
     if document.warnings:
         blocks.append("\n>\n".join(["> [!WARNING]", *(f"> {_line(warning)}" for warning in document.warnings)]))
     for section in document.sections:
-        if section.detail < Detail.REFERENCE and not section.is_chart_alone:
+        if not section.is_chart_alone:
             blocks += _section(section, document.labels)
     if document.notes:
         blocks.append("\n".join(f"- {_line(note)}" for note in document.notes))

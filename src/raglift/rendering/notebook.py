@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from raglift.rendering.document import Detail
 from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
@@ -36,11 +35,7 @@ def html_of(document: Document) -> str:
         _paragraph(document.lead),
         _table(document.headline, document.labels),
         *(_paragraph(warning, "Warning: ") for warning in document.warnings),
-        *(
-            _section(section, document.labels)
-            for section in document.sections
-            if section.detail < Detail.REFERENCE and not section.is_chart_alone
-        ),
+        *(_section(section, document.labels) for section in document.sections if not section.is_chart_alone),
         *map(_paragraph, document.notes),
         _measured(document),
     ]

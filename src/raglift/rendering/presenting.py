@@ -18,20 +18,15 @@ if TYPE_CHECKING:
 
 
 @singledispatch
-def view_of(result: object, *, detail: Detail = Detail.REFERENCE) -> Document:
-    """Return what is shown of a result; all outputs are made of it.
-
-    Args:
-        result: what to show.
-        detail: sections of more detail than this are not needed.
-    """
+def view_of(result: object, *, detail: Detail = Detail.DETAILS) -> Document:
+    """Return what is shown of a result; all outputs are made of it."""
     raise TypeError(f"view_of: found a {type(result).__name__} ({detail.name}); expected a result of raglift")
 
 
 def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
     """Return a view of one size as one that can be asked for any detail."""
 
-    def with_any_detail(result: Any, *, detail: Detail = Detail.REFERENCE) -> Document:
+    def with_any_detail(result: Any, *, detail: Detail = Detail.DETAILS) -> Document:
         del detail  # it has nothing that could be left out
         return view(result)
 
@@ -59,7 +54,7 @@ class Presentable:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != _MEMORY}
 
-    def view(self, detail: Detail = Detail.REFERENCE) -> Document:
+    def view(self, detail: Detail = Detail.DETAILS) -> Document:
         """Return what is shown of it, made once for each detail."""
         return self.once(("view", detail), lambda: view_of(self, detail=detail))
 

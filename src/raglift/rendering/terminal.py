@@ -35,13 +35,7 @@ _STYLES = {"better": _GOOD, "passed": _GOOD, "worse": _BAD, "failed": _BAD, "mut
 
 
 def write(console: Console, parts: Iterable[Part], *, wrap: bool = True) -> None:
-    """Print lines and tables; nothing in them is markup.
-
-    Args:
-        console: where.
-        parts: what.
-        wrap: break long lines at words; what is broken goes on below its first word.
-    """
+    """Print lines and tables; nothing in them is markup."""
     for part in parts:
         if isinstance(part, str):
             _write_line(console, Line("", part), wrap=wrap)
@@ -317,14 +311,7 @@ def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True) -> 
 
 
 def print_document(document: Document, console: Console, detail: Detail | None = None, *, width: int = WIDTH) -> None:
-    """Print a document, in the colours of the terminal, or as plain text to anything else.
-
-    Args:
-        document: the document.
-        console: where.
-        detail: sections of more detail are left out; None for as much as the document asks for.
-        width: the columns of what is no terminal.
-    """
+    """Print a document, in the colours of the terminal, or as plain text to anything else."""
     parts = document_parts(document, detail)
     if console.is_terminal:
         write(console, parts)
@@ -338,12 +325,7 @@ def document_text(document: Document, detail: Detail | None = None) -> str:
 
 
 def document_parts(document: Document, detail: Detail | None = None) -> Iterator[Part]:
-    """Yield the lines and tables of a document.
-
-    Args:
-        document: the document.
-        detail: sections of more detail are left out; None for as much as the document asks for.
-    """
+    """Yield the lines and tables of a document."""
     detail = document.printed if detail is None else detail
     yield document.title
     yield from document.about

@@ -66,10 +66,6 @@ def effect_sentence(effects: FactorEffects, factor: str) -> str:
 
     For example `the reranker late-interaction adds +0.131 [+0.102, +0.160]`.
 
-    Args:
-        effects: what all parts do.
-        factor: one of them.
-
     Raises:
         ConfigurationError: it is none of which levels can be compared.
     """

@@ -12,7 +12,7 @@ from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.upper_bound import headroom
 from raglift.analysis.warnings import few_queries, not_read
-from raglift.report.sentences import causes_sentence, failure_analysis_depth, failure_sentence
+from raglift.report.sentences import failure_analysis_depth, failure_sentence
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import CONFIDENCE
 
@@ -112,5 +112,4 @@ def _failures(evaluation: Evaluation) -> list[str]:
     first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
     if first is None:
         return []
-    causes = causes_sentence(evaluation)
-    return [f"{failure_sentence(evaluation)} {causes or f'The first: {first}'}"]
+    return [f"{failure_sentence(evaluation)} The first: {first}"]

@@ -11,7 +11,7 @@ from raglift.metrics.registry import MEASURES
 from raglift.utilities.display import BEYOND, TRUNCATED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from raglift.analysis.explanation import ExplainedHit, Explanation, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
@@ -38,20 +38,11 @@ _COST_TITLES = {
     "dollars": "US dollars",
 }
 _MEGABYTE = 1e6
-_SAYING_WHAT_WAS_JUDGED = ("judged", "unjudged")
 
 
 def marks(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     """Return the marks of a stage's mean: † if it is too deep for the stage, § if hits raise it that were added."""
     return TRUNCATED * evaluation.is_truncated(stage, metric) + BEYOND * evaluation.is_beyond_candidates(stage, metric)
-
-
-def table_metrics(metrics: Sequence[Metric], named: Collection[Metric]) -> list[Metric]:
-    """Return the metrics that tables show: what was judged only if it was asked for by name, or nothing else was taken.
-
-    raglift 0.1.0 took Judged without being asked. A line in words says what share of the hits nobody judged.
-    """
-    return [one for one in metrics if one.name not in _SAYING_WHAT_WAS_JUDGED or one in named] or list(metrics)
 
 
 def decimals_of(metric: Metric) -> int:
@@ -191,11 +182,16 @@ def cost_title(cost: str) -> str:
     return _COST_TITLES.get(cost, cost)
 
 
+def in_unit_of_title(cost: str, value: float) -> float:
+    """Return a cost in the unit of `cost_title`."""
+    return value / _MEGABYTE if cost == "index_bytes" else value
+
+
 def cost_text(one: SystemCost, cost: str) -> str:
     """Return one cost of a system, in the unit of `cost_title`; `–` if it is not known."""
     if cost not in one.costs:
         return "–"
-    value = one.costs[cost] / (_MEGABYTE if cost == "index_bytes" else 1.0)
+    value = in_unit_of_title(cost, one.costs[cost])
     return f"{value:,.0f}" if value >= 100 or cost == "chunks" else f"{value:.3g}"
 
 
@@ -269,7 +265,7 @@ def stage_title(name: str) -> str:
 def outcome_text(loss: OutcomeFacts, k: int) -> str:
     """Return the outcome of facts, in words: `found by rank 10`."""
     words = {
-        "failed": "query failed",
+        "failed": "of queries that failed",
         "found": f"found by rank {k}",
         "below_k": f"ranked too low (below {k})",
         "dropped": f"dropped by {loss.stage}",

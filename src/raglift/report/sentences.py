@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# Sentences about results: whether a difference is significant, and where recall is lost.
-
-
 _WORDS_OF_NAME = 7
 _BETWEEN = ("·", "+", "→")
 """Signs between the parts of a name, which are no words."""
@@ -46,8 +43,6 @@ _FEW_LOST = 0.02
 """Where no more than this share of the facts is not found, finding them gains little."""
 EXPLORATORY = "Exploratory: p-values are not adjusted, and a query with several tags is counted under each."
 BEYOND_CANDIDATES = "hits that were not candidates raise it, so before and after cannot be compared"
-_OF_SEARCHES = ("session_ndcg", "session_recall")
-"""Measures of what an agent's searches find, and not of what it keeps."""
 PARETO = "Pareto-optimal: no other system beats it on one measure without losing on another."
 
 
@@ -148,26 +143,23 @@ def one_stage_sentence(evaluation: Evaluation, metric: Metric, confidence: float
 
 
 def failure_analysis_sentence(losses: FailureAnalysis, system: str = "") -> str:
-    """Return how many facts are found, and the outcome of most of the others; empty if there is no fact.
-
-    Args:
-        losses: the outcome of each fact.
-        system: whose, where there are several.
-    """
+    """Return how many facts are found, and the outcome of most of the others; empty if there is no fact."""
     if not losses.facts:
         return ""
-    found, in_top = losses.of("found").facts, "found at rank 1" if losses.k == 1 else f"found in the top {losses.k}"
-    whose = f"With {system}, " if system else ""
-    if found == losses.facts:
-        every = "the only fact is" if found == 1 else f"all {found:,} facts are"
-        return _sentence(f"{whose}{every} {in_top}")
+    found, k = losses.of("found").facts, losses.k
+    share = f"{found:,} of {counted(losses.facts, 'fact')} ({percent_text(found / losses.facts, 0)})"
+    said = f"{f'With {system}, ' if system else ''}{share} {'is' if found == 1 else 'are'} found in the top {k}"
     lost = sorted((loss for loss in losses.losses if loss.facts and loss.outcome != "found"), key=lambda x: -x.facts)
-    if losses.facts == 1:
-        return _sentence(f"{whose}the only fact is not {in_top}: it is {_outcome_of_fact(lost[0], losses.k)}")
-    are = "is" if found == 1 else "are"
-    of_all = f"{found:,} of {losses.facts:,} facts ({percent_text(found / losses.facts, 0)}) {are}"
-    are_found = of_all if found else f"none of {losses.facts:,} facts is"
-    return _sentence(f"{whose}{are_found} {in_top}; {_others(lost, losses, found)}")
+    if not lost:
+        return f"{said}."
+    first, rest = lost[0], losses.facts - found
+    are = "is" if first.facts == 1 else "are"
+    if len(lost) == 1:
+        return f"{said}; the {f'other {rest:,}' if rest > 1 else 'other one'} {are} {outcome_text(first, k)}."
+    if 2 * first.facts > rest:
+        return f"{said}; most of the rest ({first.facts:,}) are {outcome_text(first, k)}."
+    others = [f"{loss.facts:,} {outcome_text(loss, k)}" for loss in lost[1:]]
+    return f"{said}; of the rest, {'; '.join([f'{first.facts:,} {are} {outcome_text(first, k)}', *others])}."
 
 
 def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranker: bool, tried: str = "") -> str:
@@ -253,13 +245,10 @@ def comparison_sentence(comparison: Comparison) -> str:
         return _pair_sentence(tested[0], comparison)
     best = best_of(comparison)
     row, decides = comparison.row(best), comparison.deciding(best)
-    searches, short = _all_search(comparison), short_name(best)
-    of = f"of {len(comparison.names):,} {'agents' if searches else 'systems'}"
+    short, of = short_name(best), f"of {len(comparison.names):,} systems"
     mean = f"{_mean(row)}{_recall_at_budget(comparison, best)}"
     if best == comparison.baseline:
         first = f"The baseline, {short}, has the highest {name} {of}, {mean}"
-        if searches:
-            first = f"{short}, the baseline, searches best {of}: {name} {mean}"
         worse = sum(one.verdict == "worse" for one in tested)
         unknown = sum(one.verdict == NOT_COMPARABLE for one in tested)
         others = "no difference to another is significant"
@@ -268,11 +257,11 @@ def comparison_sentence(comparison: Comparison) -> str:
         elif unknown:
             others = f"{unknown:,} cannot be compared by size"
         return f"{first}; {others}{_caution(comparison, best)}."
-    first = f"{short} searches best {of}: {name} {mean}" if searches else f"{short} has the highest {name} {of}, {mean}"
-    return f"{first}, {_against_baseline(comparison, row, decides)}{_caution(comparison, best)}."
+    worth = _against_baseline(row, decides)
+    return f"{short} has the highest {name} {of}, {mean}, {worth}{_caution(comparison, best)}."
 
 
-def _against_baseline(comparison: Comparison, row: ComparisonRow, decides: ComparisonRow) -> str:
+def _against_baseline(row: ComparisonRow, decides: ComparisonRow) -> str:
     """Return what the best system is worth beside the baseline."""
     value = f"{decides.baseline_mean:.{decimals_of(decides.metric)}f}"
     if decides.metric != row.metric:  # it has the chunks of the baseline
@@ -282,13 +271,10 @@ def _against_baseline(comparison: Comparison, row: ComparisonRow, decides: Compa
             NOT_SIGNIFICANT: "which may be chance",
         }.get(str(decides.verdict), "which is unclear")
         return f"and {mean_title(decides.metric)} {_mean(decides)} against the baseline's {value}, {worth}"
-    other, above = "the baseline", f"above the baseline's {value}"
-    if _all_search(comparison):
-        other = short_name(comparison.baseline)
-        above = f"above the {value} of {other}"
+    above = f"above the baseline's {value}"
     return {
         "better": f"significantly {above}",
-        NOT_SIGNIFICANT: f"but that may be chance: {other} has {value}",
+        NOT_SIGNIFICANT: f"but that may be chance: the baseline has {value}",
         TOO_SKEWED: f"but it is unclear whether that is {above}",
         NOT_COMPARABLE: "but that cannot be compared by size with the baseline, as prompts are not full",
     }.get(str(decides.verdict), "but cannot be compared with the baseline")
@@ -337,13 +323,10 @@ def as_deployed(comparison: Comparison, name: str) -> str:
 
 
 def _pair_sentence(row: ComparisonRow, comparison: Comparison) -> str:
-    """Return which of two systems is better, or which of two agents searches better."""
     name, decimals = mean_title(comparison.primary), decimals_of(row.metric)
     new, old = short_name(row.system), short_name(comparison.baseline)
-    on, searches = f"on {counted(row.n, 'query')}", _all_search(comparison)
+    on = f"on {counted(row.n, 'query')}"
     if row.difference is not None and not row.difference.wins and not row.difference.losses:
-        if searches:
-            return f"{new} and {old} search equally well: {name} is {_mean(row)} of both, {on}."
         return f"{new} and {old} have the same {name}, {_mean(row)}, {on}: none differs."
     if row.verdict == NOT_COMPARABLE:
         return _not_comparable_sentence(row, comparison)
@@ -353,24 +336,15 @@ def _pair_sentence(row: ComparisonRow, comparison: Comparison) -> str:
         better, worse = worse, better
     caution = _caution(comparison, better)
     if row.verdict == NOT_SIGNIFICANT:
-        if searches:
-            return f"Neither {new} nor {old} clearly searches better: {means}, which may be chance {on}{caution}."
         means = f"{means}{_recall_at_budget(comparison, row.system, comparison.baseline)}"
         caution = caution if _failed_whole(comparison) else ""
         return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
     if row.verdict == TOO_SKEWED:
-        unclear = f"{new} or {old} searches better" if searches else f"{new} differs from {old}"
-        return f"It is unclear whether {unclear}: {means} is {TOO_SKEWED}{caution}."
+        return f"It is unclear whether {new} differs from {old}: {means} is {TOO_SKEWED}{caution}."
     if row.verdict == "worse":
         means = f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
     means = f"{means}{_recall_at_budget(comparison, better, worse)}"
-    how = "searches better than" if searches else "is better than"
-    return f"{short_name(better)} {how} {short_name(worse)}: {means}, statistically significant {on}{caution}."
-
-
-def _all_search(comparison: Comparison) -> bool:
-    """Whether all systems are agents that search several times, and what decides is a measure of their searches."""
-    return comparison.primary.name in _OF_SEARCHES and all(one.run.has_sessions for one in comparison.evaluations)
+    return f"{short_name(better)} is better than {short_name(worse)}: {means}, statistically significant {on}{caution}."
 
 
 def _caution(comparison: Comparison, best: str) -> str:
@@ -440,45 +414,8 @@ def _shallow(evaluation: Evaluation, metric: Metric) -> str:
     return evaluation.truncation(cut[0])
 
 
-def _others(lost: list[OutcomeFacts], losses: FailureAnalysis, found: int) -> str:
-    """Say the outcome of the facts that are not found."""
-    rest = losses.facts - found
-    first = lost[0]
-    if len(lost) == 1:
-        the = "they" if not found else "the other one" if rest == 1 else f"the other {rest:,}"
-        return f"{the} {'is' if rest == 1 and found else 'are'} {_outcome_of_fact(first, losses.k)}"
-    if 2 * first.facts > rest:
-        return f"most of {'the rest' if found else 'them'} ({first.facts:,}) are {_outcome_of_fact(first, losses.k)}"
-    are = "is" if first.facts == 1 else "are"
-    parts = [f"{first.facts:,} {are} {_outcome_of_fact(first, losses.k)}"]
-    parts += [f"{loss.facts:,} {_outcome_of_fact(loss, losses.k)}" for loss in lost[1:]]
-    return f"of {'the rest' if found else 'them'}, {'; '.join(parts)}"
-
-
-def _outcome_of_fact(loss: OutcomeFacts, k: int) -> str:
-    if loss.outcome != "failed":
-        return outcome_text(loss, k)
-    return "of a query that failed" if len(loss.query_ids) == 1 else "of queries that failed"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
-
-
-# Failures grouped by cause, as tables and lines.
-
-
-_CAUSES_SHOWN = 4
-_QUERIES_NAMED = 3
-
-
 def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table | None:
-    """Return causes, how many queries each took, and which; None if no query failed.
-
-    Args:
-        evaluation: the evaluation.
-        most: how many queries are named a cause; None for all.
-    """
+    """Return causes, how many queries each took, and which; None if no query failed."""
     found = failures_of(evaluation.run)
     if not found:
         return None
@@ -495,20 +432,6 @@ def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table 
     return Table(
         caption, ("cause", "queries", "the first error", "which"), rows, text_columns=(0, 2, 3), rests_on_labels=False
     )
-
-
-def causes_sentence(evaluation: Evaluation) -> str:
-    """Return why queries failed, the commonest cause first; empty if all did for one cause, or none failed."""
-    found = failures_of(evaluation.run)
-    if len(found) < 2:
-        return ""
-    causes = [
-        f"{counted(len(failure.query_ids), 'query')}: {failure.cause} ({_named(failure.query_ids, _QUERIES_NAMED)})"
-        for failure in found[:_CAUSES_SHOWN]
-    ]
-    left = len(found) - _CAUSES_SHOWN
-    more = f"; and {counted(left, 'other cause')}" if left > 0 else ""
-    return f"Why queries failed: {'; '.join(causes)}{more}"
 
 
 def _named(ids: tuple[str, ...], most: int | None) -> str:

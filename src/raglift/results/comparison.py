@@ -258,7 +258,7 @@ class Comparison(Presentable):
 
     @property
     def plot(self) -> ComparisonPlots:
-        """Its charts: `comparison.plot.differences()`, `.lift()`, `.by_prompt_size()` and others."""
+        """Its charts: `comparison.plot.differences()`, `.by_prompt_size()` and others."""
         from raglift.report.charts.plots import ComparisonPlots
 
         return ComparisonPlots(self)

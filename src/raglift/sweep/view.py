@@ -20,7 +20,7 @@ from raglift.report.recommendation import (
     recommendation_lead,
     recommendation_section,
 )
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of
 from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.measured import measured_together
 from raglift.sweep.charts import SweepPlots, short_names
@@ -51,7 +51,7 @@ WHY = "Why"
 """The heading of the section with the reasons of the recommendation."""
 
 
-def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Detail = Detail.REFERENCE) -> Document:
+def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Detail = Detail.DETAILS) -> Document:
     """Return what is shown of a sweep.
 
     Args:
@@ -163,8 +163,7 @@ def _warnings(result: SweepResult, compared: Comparison | None) -> Iterator[str]
         errors = [trace.error for trace in entry.evaluation.run.traces if trace.error]
         if errors:
             counts = "counts" if len(errors) == 1 else "count"
-            why = causes_sentence(entry.evaluation) or f"the first: {errors[0]}"
-            yield f"{entry.cell.name}: {counted(len(errors), 'query')} failed and {counts} 0; {why}"
+            yield f"{entry.cell.name}: {counted(len(errors), 'query')} failed and {counts} 0; the first: {errors[0]}"
     best = result.best()
     if best is not None and best.evaluation is not None:
         yield from few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))

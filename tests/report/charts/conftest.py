@@ -19,7 +19,7 @@ def hostile() -> str:
     return '</script><b>"]]; alert(1)//\u202e datum["x"].y[0] \\u003c'
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def reranked(ranked: Callable[..., Evaluation], hostile: str) -> Evaluation:
     """Six queries with a reranker: three gain, one loses, two stay as they are."""
     tags = [("even",) if number % 2 == 0 else ("odd", hostile) for number in range(6)]
@@ -27,7 +27,7 @@ def reranked(ranked: Callable[..., Evaluation], hostile: str) -> Evaluation:
     return ranked([2, 3, 1, 5, 1, None], reranked=[1, 1, 2, 2, 1, 1], tags=tags)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def compared(ranked: Callable[..., Evaluation], hostile: str) -> Comparison:
     """Three systems of which the third is slower than the second and no better."""
 
@@ -40,7 +40,7 @@ def compared(ranked: Callable[..., Evaluation], hostile: str) -> Comparison:
     return compare(systems, baseline="fast", primary="rr@3")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def every_chart(reranked: Evaluation, compared: Comparison) -> dict[str, Any]:
     """Every chart of an evaluation and of a comparison."""
     one, many = reranked.plot, compared.plot
@@ -49,7 +49,6 @@ def every_chart(reranked: Evaluation, compared: Comparison) -> dict[str, Any]:
         "lift": one.lift("rr@3"),
         "over_k of systems": many.over_k("rr"),
         "by_prompt_size": many.by_prompt_size(),
-        "lift of a system": many.lift(),
         "differences": many.differences(),
         "tradeoff": many.tradeoff(),
     }

@@ -110,8 +110,6 @@ def test_a_specification_is_small_and_leaves_looks_and_title_to_the_page(every_c
         assert told["width"] == "container", name
         assert told["description"] == chart.description, name
         assert len(json.dumps(told)) < 20_000, name
-    numbers = [row["v"] for rows in specification(every_chart["over_k"])["datasets"].values() for row in rows]
-    assert all(round(number, 6) == number for number in numbers)
 
 
 @pytest.mark.slow

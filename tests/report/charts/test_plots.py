@@ -109,9 +109,9 @@ def test_the_front_is_marked(compared: Any, hostile: str) -> None:
     found = rows(compared.plot.tradeoff(), "q", "c")
     name = hostile.replace("\u202e", "�")
     assert {(row["x"], row["f"], row["l"]) for row in found} == {
-        (10.0, "front", "fast"),
-        (50.0, "front", name),
-        (60.0, "beaten", "slow"),
+        (0.01, "front", "fast"),
+        (0.05, "front", name),
+        (0.06, "beaten", "slow"),
     }
     dollars = {"fast": 2, hostile: 2, "slow": 50}
     known = rows(compared.plot.tradeoff("recall@3", "dollars", known={"dollars": dollars}), "q", "c")
@@ -135,33 +135,20 @@ def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any)
         ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2).plot.lift("rr@3")
     with pytest.raises(ConfigurationError, match="found no index_bytes of any system"):
         compared.plot.tradeoff(cost="index_bytes")
-    with pytest.raises(ConfigurationError, match="system: found 'nobody'"):
-        compared.plot.lift("nobody")
 
 
 @pytest.mark.slow
-def test_no_name_of_the_users_is_in_an_expression_or_names_a_field(every_chart: dict[str, Any]) -> None:
+def test_every_chart_is_a_picture_says_in_words_what_it_shows_and_no_name_is_an_expression(
+    every_chart: dict[str, Any], tmp_path: Any
+) -> None:
     for name, chart in every_chart.items():
-        told = list(expressions(chart.to_dict()))
-        assert told, name
-        assert not [one for one in told if "alert" in one or "odd" in one or "fast" in one], name
-
-
-@pytest.mark.slow
-def test_every_chart_says_in_words_what_it_shows(every_chart: dict[str, Any]) -> None:
-    for name, chart in every_chart.items():
+        found = list(expressions(chart.to_dict()))
+        assert found, name
+        assert not [one for one in found if "alert" in one or "odd" in one or "fast" in one], name
         assert len(chart.description) > 40, name
         assert "\u202e" not in chart.to_json(), name
-
-
-@pytest.mark.slow
-def test_pictures_are_made_without_a_network(every_chart: dict[str, Any], tmp_path: Any) -> None:
-    for number, chart in enumerate(every_chart.values()):
-        path = tmp_path / f"{number}.svg"
-        chart.save(path)
-        assert path.read_text(encoding="utf-8").startswith("<svg")
-    every_chart["lift"].save(tmp_path / "lift.png")
-    assert (tmp_path / "lift.png").read_bytes().startswith(b"\x89PNG")
+        chart.save(tmp_path / "chart.svg")
+        assert (tmp_path / "chart.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_without_altair_the_extra_is_named(reranked: Any, monkeypatch: pytest.MonkeyPatch) -> None:

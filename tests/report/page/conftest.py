@@ -175,7 +175,7 @@ def small_document(queries: DrillDown | None = None, **changes: Any) -> Page:
                 (figures(),),
                 detail=Detail.DETAILS,
             ),
-            Section("Every metric", ("All of them.",), (figures(),), detail=Detail.REFERENCE),
+            Section("Every metric", ("All of them.",), (figures(),), detail=Detail.DETAILS),
         ),
         "queries": queries,
     }

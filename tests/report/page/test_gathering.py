@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.errors import ConfigurationError
 from raglift.matching.matches import Direction
 from raglift.metrics.graded_measures import NDCG
-from raglift.metrics.rank_measures import RR, Recall
+from raglift.metrics.rank_measures import RR
 from raglift.metrics.span_measures import SpanPrecisionOmega
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.query_browser import DrillDown, ShownHit, packed
@@ -148,23 +147,6 @@ def test_it_tells_what_explain_tells(measured: Evaluation) -> None:
                 ] == [(one.fact, one.passage, one.direction, one.counts, one.satisfies) for one in known.overlaps]
 
 
-def test_the_ends_are_those_of_the_failure_analysis(measured: Evaluation) -> None:
-    all_outcomes = [
-        outcome_of_fact for query in gathered(measured).queries for outcome_of_fact in query.all_outcomes[0]
-    ]
-    losses = measured.failure_analysis(3).losses
-    assert {one: all_outcomes.count(one) for one in all_outcomes} == {
-        loss.outcome: loss.facts for loss in losses if loss.facts
-    }
-
-
-def test_each_distinct_chunk_is_there_once_in_the_order_of_its_document(measured: Evaluation) -> None:
-    chunks = gathered(measured).chunks
-    assert len(chunks) == len(set(chunks)) == len(PIECES) + 1
-    assert [(chunk.document, chunk.start) for chunk in chunks[1:]] == [("log", one.start) for one in PIECES]
-    assert chunks[0].document == ""
-
-
 def test_several_systems_are_views_side_by_side(ranked: Callable[..., Evaluation]) -> None:
     dense, reranked = ranked([1, 3, None]), ranked([2, 1, None], reranked=[1, 2, None])
     drill = drill_down(
@@ -189,22 +171,6 @@ def test_only_queries_and_metrics_that_all_systems_have_are_shown(ranked: Callab
     assert [query.id for query in drill.queries] == ["q0000", "q0001"]
     assert drill.metrics == ("RR@1", "RR@3")
     assert any("was not asked" in note for note in drill.notes)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"left": ("b", "retrieve")}, "system: found b; expected one of a"),
-        ({"right": ("a", "rerank")}, "view: found .* expected one of"),
-        ({"primary": Recall @ 7}, "metric: found recall@7; expected one of"),
-    ],
-)
-def test_what_is_not_there_is_refused(
-    ranked: Callable[..., Evaluation], options: dict[str, object], message: str
-) -> None:
-    chosen = {"left": ("a", "retrieve"), "right": ("a", "retrieve"), "primary": RR @ 3} | options
-    with pytest.raises(ConfigurationError, match=message):
-        drill_down({"a": ranked([1])}, **chosen)  # type: ignore[arg-type]
 
 
 def test_by_a_metric_without_a_depth_facts_count_at_the_deepest() -> None:

@@ -24,8 +24,6 @@ from raglift.report.page.query_browser import (
 from raglift.types.checking import trusted
 from raglift.types.labels import Passage
 
-HOSTILE = "</script><script>\x00\u2028\u2029\ufeff\x1b[31m\u202e\ud83d\U0001f600\udcff\"'&\\"
-
 
 def one_query(text: str = "the lamp", *, value: float = 0.5, score: float | None = 0.25) -> DrillDown:
     match = ShownMatch(0, 0, 0, True, True, 2 / 3, 4, 8)
@@ -48,7 +46,7 @@ def one_query(text: str = "the lamp", *, value: float = 0.5, score: float | None
         primary=0,
         k=10,
         match="containment",
-        chunks=(ShownChunk("log", 0, 8, text, 0), ShownChunk("", None, None, "nothing", 5, 7)),
+        chunks=(ShownChunk("log", 0, 8, text, 0), ShownChunk("", None, None, "nothing", 5)),
         queries=(query,),
         notes=(text,),
     )
@@ -78,7 +76,7 @@ def test_it_has_the_agreed_form() -> None:
         "match": "containment",
         "notes": ["the lamp"],
         "neutral": [],
-        "chunks": [["log", 0, 8, "the lamp", 0, 0], ["", None, None, "nothing", 5, 7]],
+        "chunks": [["log", 0, 8, "the lamp", 0], ["", None, None, "nothing", 5]],
         "queries": [
             {
                 "id": "q",
@@ -91,15 +89,6 @@ def test_it_has_the_agreed_form() -> None:
             }
         ],
     }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", [HOSTILE, "x" * 1_000_000], ids=["hostile", "long line"])
-def test_texts_survive_character_by_character(text: str) -> None:
-    shown = read(one_query(text))["chunks"][0][3]
-    assert len(shown) == len(text)
-    differing = {(one, other) for one, other in zip(text, shown, strict=True) if one != other}
-    assert differing <= {("\ud83d", "\ufffd"), ("\udcff", "\ufffd")}
 
 
 @given(st.text(st.characters(exclude_categories=())))
@@ -121,7 +110,3 @@ def test_what_is_no_number_in_json_is_null(value: float) -> None:
 )
 def test_a_score_has_the_digits_that_anyone_reads(score: float, shown: float) -> None:
     assert read(one_query(score=score))["queries"][0]["views"][0]["hits"][0][2] == shown
-
-
-def test_the_same_queries_are_the_same_bytes() -> None:
-    assert packed(one_query()) == packed(one_query())

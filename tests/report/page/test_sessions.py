@@ -12,7 +12,7 @@ import pytest
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.query_browser import MAX_BYTES, packed, within
+from raglift.report.page.query_browser import packed
 from raglift.report.page.rendering import Page, render
 from raglift.report.page.results import comparison_page, evaluation_page
 from raglift.types import Fact, Passage, Query
@@ -130,23 +130,6 @@ def test_a_page_without_sessions_carries_nothing_of_them() -> None:
     assert "sessions" not in content["queries"][0]
     assert set(content["queries"][0]["views"][0]) == {"hits", "returned", "values", "facts"}
     assert "sessionColumn(data, query, view, role, state, chooseRun) {" not in render(evaluation_page(plain))
-
-
-def test_where_a_page_would_be_too_large_the_first_hits_of_each_call_stay(page_of_one: Page) -> None:
-    assert page_of_one.queries is not None
-    whole = page_of_one.queries
-    small = within(whole, 1, MAX_BYTES)
-    first = small.queries[0]
-    shown = {small.chunks[hit.chunk].text for hit in first.all_hits()}
-    assert TEXTS["gulls"] in shown  # the first hit of call 1, and in the context
-    assert TEXTS["keeper"] in shown  # the first hit of call 2, and a match
-    boats = [hit for view in first.views for hit in view.hits if small.chunks[hit.chunk].text == TEXTS["boat"]]
-    assert len(boats) == 1  # it is the first hit of the second run, so its rank in the first is told too
-    alone = evaluation_page(measured(again=False)).queries
-    assert alone is not None
-    left = within(alone, 1, MAX_BYTES).queries[0]
-    assert sum(1 for _ in left.all_hits()) < sum(1 for _ in alone.queries[0].all_hits())
-    assert left.views[0].calls == (3, 2, 0)
 
 
 # The first screen.

@@ -121,16 +121,6 @@ def test_the_metrics_of_one_measure_share_a_line_where_there_are_many() -> None:
     ]
 
 
-def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
-    overlap = Overlap(1, 1, 1, "chunk overlaps passage", 0, 9, 99, counts=False, satisfies=False, share=9 / 99)
-    nothing = ExplainedHit(Hit(Chunk("a"), 1), (overlap,), (0.0, 0.0))
-    loss = ExplainedHit(Hit(Chunk("b"), 2), (overlap,), (-0.25, 0.0))
-    text = str(explanation(QUERY, nothing, loss))
-    assert "rank 1: unknown document “a”" in text
-    assert "characters 0–9 of 99 (9%), which is no match by itself\n    earned: nothing\n" in text
-    assert "earned: RR@5 −0.250" in text
-
-
 def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_terminal() -> None:
     query = Query("q\x1b[2J", "Who?\x1b[31m", (Fact((Passage("a\x1b]0;b\x07"),)),))
     overlap = Overlap(1, 1, 1, "same id", 0, 0, 0, counts=True, satisfies=True, share=0.0)

@@ -26,7 +26,7 @@ from raglift.report.charts.parts import (
     quantity,
     themed,
 )
-from raglift.report.format import decimals_of, difference_text
+from raglift.report.format import cost_title, decimals_of, difference_text, in_unit_of_title
 from raglift.stats.intervals import TIED
 from raglift.utilities.display import counted
 
@@ -168,15 +168,7 @@ class Difference:
 def differences_chart(
     differences: Sequence[Difference], metric: Metric, *, axis_title: str, title: str, subtitle: str
 ) -> alt.LayerChart:
-    """Return a row for each system with a point and an interval.
-
-    Args:
-        differences: in the order of the rows.
-        metric: of which they are.
-        axis_title: of the axis.
-        title: of the chart.
-        subtitle: what its signs mean.
-    """
+    """Return a row for each system with a point and an interval."""
     alt = altair()
     bounded, decimals = is_bounded(metric), decimals_of(metric)
     rows: list[dict[str, Any]] = [
@@ -309,16 +301,6 @@ def _bars(
 # Quality against a cost, with the Pareto front.
 
 
-_COSTS = {
-    "latency_p50": ("milliseconds for a query, median", 1000.0),
-    "latency_p95": ("milliseconds for a query, 95th percentile", 1000.0),
-    "context_tokens": ("tokens of context for a query, mean", 1.0),
-    "index_seconds": ("seconds to build the index", 1.0),
-    "index_bytes": ("megabytes of the index", 1e-6),
-    "chunks": ("chunks in the index", 1.0),
-    "dollars": ("US dollars", 1.0),
-}
-"""What an axis calls a cost, and what it is multiplied with for that."""
 _WIDE = 20.0
 """A cost that differs by more than this factor is shown on a logarithmic scale."""
 _FEW_SYSTEMS = 8
@@ -326,18 +308,13 @@ _FEW_SYSTEMS = 8
 
 
 def tradeoff_chart(tradeoff: Tradeoff, names: Mapping[str, str]) -> alt.LayerChart:
-    """Return a point a system and a step line through the front.
-
-    Args:
-        tradeoff: of one cost; at least one of its systems is measured.
-        names: what to call each system.
-    """
+    """Return a point a system and a step line through the front."""
     alt = altair()
     cost, metric = tradeoff.costs[0], tradeoff.quality
-    words, unit = _COSTS.get(cost, (plain(cost), 1.0))
+    words = plain(cost_title(cost))
     measured = [one for one in tradeoff.systems if one.left_out is None]
     measured.sort(key=lambda one: (one.costs[cost], -one.quality))
-    costs = [float(f"{one.costs[cost] * unit:.4g}") for one in measured]
+    costs = [float(f"{in_unit_of_title(cost, one.costs[cost]):.4g}") for one in measured]
     is_wide = min(costs) > 0 and max(costs) / min(costs) > _WIDE
     middle = math.sqrt(min(costs) * max(costs)) if is_wide else (min(costs) + max(costs)) / 2
     rows: list[dict[str, Any]] = []

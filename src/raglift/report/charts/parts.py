@@ -46,11 +46,7 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 
 
 
 def configuration(*, dark: bool = False) -> dict[str, Any]:
-    """Return the look of a chart as Vega-Lite's `config`.
-
-    Args:
-        dark: for dark ground; the ground itself is then left to the page.
-    """
+    """Return the look of a chart as Vega-Lite's `config`."""
     ink, muted, grid = ("#e6e9ee", "#a9b2bd", "#343b45") if dark else ("#1c2229", "#55606c", "#e3e7ec")
     return {
         "background": None if dark else "#ffffff",
@@ -153,18 +149,12 @@ def legend_of(names: Sequence[str]) -> Any:
     alt = altair()
     if len(names) < 2:
         return None
-    is_short = sum(len(name) + 4 for name in names) * 7 < 300
-    if is_short:
-        return alt.Legend(columns=0)
-    return alt.Legend(
-        columns=alt.expr("width < 480 ? 1 : 2"), labelLimit=alt.expr("width < 480 ? width - 24 : width / 2 - 24")
-    )
+    narrow = "width < 480"
+    limit = alt.expr(f"{narrow} ? width - 24 : width / 2 - 24")
+    return alt.Legend(columns=alt.expr(f"{narrow} ? 1 : 2"), labelLimit=limit)
 
 
 # Charts in a page: the JavaScript that draws them, and their specifications as JSON.
-
-
-_DECIMALS = 6
 
 
 @cache
@@ -203,14 +193,4 @@ def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
     if isinstance(spec.get("width"), (int, float)):
         spec["width"] = "container"
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
-    rounded: dict[str, Any] = _rounded(spec)
-    return rounded
-
-
-def _rounded(value: Any) -> Any:
-    """Return JSON values with six decimals, which no screen tells from more."""
-    if isinstance(value, float):
-        return round(value, _DECIMALS)
-    if isinstance(value, dict):
-        return {name: _rounded(inner) for name, inner in value.items()}
-    return [_rounded(inner) for inner in value] if isinstance(value, list) else value
+    return spec

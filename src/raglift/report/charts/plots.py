@@ -209,36 +209,6 @@ class ComparisonPlots:
         found = compared_agents(self.comparison, PassageSearch).analyses
         return {self._name(name): one for name, one in found.items()}
 
-    def lift(self, system: str | None = None, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return a system minus the baseline for each query, most gained first.
-
-        Args:
-            system: its name; by default the first that is not the baseline.
-            metric: what to look at; by default the primary metric.
-
-        Raises:
-            ConfigurationError: no such system, a metric that was not compared, or one without a fair pair.
-        """
-        one = self.comparison
-        wanted = scored(one.primary if metric is None else metric, one.metrics, "metric")
-        name = one.others[0] if system is None else system
-        if one.row(name, wanted).difference is None:
-            raise ConfigurationError(
-                f"lift: {name!r} and the baseline {one.baseline!r} cannot be compared in {wanted}; expected another "
-                "system, and a depth that both return"
-            )
-        sides = (one.baseline, name)
-        left, right = (one.evaluation(side).scores for side in sides)
-        stages = one.stages
-        values = [
-            dict(zip(scores.query_ids, scores.of(stages[side], wanted).tolist(), strict=True))
-            for scores, side in zip((left, right), sides, strict=True)
-        ]
-        queries = [one.evaluation(one.baseline).dataset.query_by_id[key] for key in one.query_ids]
-        before, after = ([of_side[key] for key in one.query_ids] for of_side in values)
-        called = (self._name(sides[0]), self._name(sides[1]))
-        return self._labelled(changes_chart(Changes(wanted, queries, np.array(before), np.array(after), called)))
-
     def differences(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return each system minus the baseline, query by query, with its interval; hollow where not significant.
 

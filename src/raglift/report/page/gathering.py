@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.outcomes import fact_outcomes
 from raglift.analysis.shared_queries import check_same_rule, shared_queries
 from raglift.analysis.upper_bound import depth_of, match_tables_of, rule_of
-from raglift.errors import ConfigurationError
 from raglift.metrics.computing import title
 from raglift.metrics.registry import MEASURES
-from raglift.report.format import rule_in_words, table_metrics
+from raglift.report.format import rule_in_words
 from raglift.report.page.matched_hits import Chunks, Matched, spans_of
 from raglift.report.page.query_browser import MAX_BYTES, DrillDown, QueryDetail, View, ViewDetail, within
 from raglift.report.page.session_gathering import gathered_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.report.page.matched_hits import Match, Spans
     from raglift.report.page.query_browser import ShownSession
@@ -36,7 +35,6 @@ def drill_down(
     left: tuple[str, str],
     right: tuple[str, str],
     primary: Metric,
-    shown: int | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> DrillDown:
     """Return the queries that all systems were asked, with what each stage of each system returned and what matched.
@@ -49,21 +47,18 @@ def drill_down(
         left: the system and stage that are shown at first as `before`.
         right: those that are shown at first as `after`.
         primary: the metric that decides; its depth is where a fact counts as found.
-        shown: down to which rank hits that match nothing are shown; by default as far as the size budget allows.
         max_bytes: the maximum size of `packed` in the page.
 
     Raises:
-        ConfigurationError: systems that cannot be compared fairly, or a system, stage or metric that is not there.
+        ConfigurationError: systems that cannot be compared fairly.
     """
     check_same_rule(systems)
-    shared = shared_queries(systems, _known(left[0], systems, "system"))
+    shared = shared_queries(systems, left[0])
     # What a loaded evaluation matched is found again once, not for every question asked of it
     measured = {name: replace(one, match_table=match_tables_of(one)) for name, one in systems.items()}
     rule, scored = rule_of(measured[left[0]]), measured[left[0]].scores.metrics
-    shared_metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
-    named = [metric for one in measured.values() for metric in one.named_metrics(primary)]
-    metrics = [one for one in shared_metrics if one == primary or one in table_metrics(shared_metrics, named)]
-    decides = metrics.index(_known(primary, metrics, "metric"))
+    metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
+    decides = metrics.index(primary)
     k = primary.k or min(depth_of(one, None) for one in measured.values())
     answers = [_Answers(name, one, shared.places[name].tolist(), metrics, primary, k) for name, one in measured.items()]
     names = [(one.system, stage) for one in answers for stage in one.stages]
@@ -81,8 +76,8 @@ def drill_down(
     whole = DrillDown(
         views=_views(answers),
         systems=tuple(measured),
-        left=names.index(_known(left, names, "view")),
-        right=names.index(_known(right, names, "view")),
+        left=names.index(left),
+        right=names.index(right),
         metrics=tuple(title(metric) for metric in metrics),
         primary=decides,
         k=k,
@@ -92,22 +87,12 @@ def drill_down(
         notes=shared.notes,
         neutral=tuple(number for number, metric in enumerate(metrics) if _is_neutral(metric)),
     )
-    return within(whole, shown, max_bytes)
+    return within(whole, max_bytes)
 
 
 def _is_neutral(metric: Metric) -> bool:
     measure = MEASURES[metric.name]
     return measure.is_cost or not measure.is_earned
-
-
-_Known = TypeVar("_Known")
-
-
-def _known(wanted: _Known, known: Iterable[_Known], what: str) -> _Known:
-    names = list(known)
-    if wanted not in names:
-        raise ConfigurationError(f"{what}: found {wanted}; expected one of {', '.join(map(str, names))}")
-    return wanted
 
 
 def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: Chunks, spans: Spans) -> QueryDetail:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Detail
 from raglift.report.views.parts import measure_in_words
-from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
 
 _LONG = 32
 """A column with more characters in a cell is of texts, which take lines and need width."""
-_MANY = 4
-"""Tables of so many columns are wider than a phone."""
-_TEXTS = ("word", "words")
-_LINE = 40
-"""As many characters of a name fit into a line of a phone."""
-_ROOM = ("", "", "two-lines", "three-lines")
 _MARGIN = 2.0
 """What a bar's scale leaves free at each end, of 100."""
 _SEEN = 0.005
@@ -46,11 +39,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Axis:
-    """The scale above a column of bars: its ends in figures, and where on it they stand."""
+    """The scale above a column of bars: its ends in figures."""
 
     low: str
     high: str
-    zero: float
 
 
 @dataclass(frozen=True)
@@ -85,9 +77,8 @@ class LaidRow:
     """The cells of a row, and how it is drawn."""
 
     cells: tuple[LaidCell, ...]
-    style: str
-    """Classes: `ruled` with a line above it, `continued` without a name since it belongs to the row above, `two-lines`
-    or `three-lines` where the name is long."""
+    ruled: bool
+    """Whether there is a line above it."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +88,6 @@ class LaidTable:
     caption: str
     columns: tuple[LaidColumn, ...]
     rows: tuple[LaidRow, ...]
-    named: bool
-    """Whether the names of its rows stand above their cells on a phone, where so many columns would not fit beside."""
     sortable: bool = False
 
 
@@ -124,21 +113,15 @@ class LaidSection:
 
 
 def laid_table(table: Table, labels: str = "") -> LaidTable:
-    """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale.
-
-    Args:
-        table: the table.
-        labels: the label provenance, which is added to the caption of tables.
-    """
+    """Return a table with its columns' kinds and the bars of its cells; the bars of a column share one scale."""
     scales = [_scale(row[column] for row in table.rows) for column in range(len(table.columns))]
     kinds = [_kind(table, column, barred=lowest < highest) for column, (lowest, highest) in enumerate(scales)]
-    named = kinds[0] in _TEXTS and len(kinds) >= _MANY
     rows = (
         LaidRow(
             tuple(
                 LaidCell(cell, kind, _bar(cell, scale)) for cell, kind, scale in zip(row, kinds, scales, strict=True)
             ),
-            _style(row[0].text if named else None, ruled=number in table.sections),
+            number in table.sections,
         )
         for number, row in enumerate(table.rows)
     )
@@ -149,7 +132,7 @@ def laid_table(table: Table, labels: str = "") -> LaidTable:
             zip(table.titles, kinds, scales, table.definitions or [""] * len(kinds), strict=True)
         )
     )
-    return LaidTable(caption, tuple(columns), tuple(rows), named, table.sortable and len(table.rows) > 1)
+    return LaidTable(caption, tuple(columns), tuple(rows), table.sortable and len(table.rows) > 1)
 
 
 def _axis(table: Table, column: int, scale: tuple[float, float]) -> Axis:
@@ -162,19 +145,13 @@ def _axis(table: Table, column: int, scale: tuple[float, float]) -> Axis:
         text = f"{100 * value:.0f}%" if percent else f"{value:.{decimals}f}" if value else "0"
         return ("+" if signs and value > 0 else "") + text.replace("-", "−")
 
-    return Axis(end(scale[0]), end(scale[1]), _place(0.0, scale))
+    return Axis(end(scale[0]), end(scale[1]))
 
 
 def _with_labels(caption: str, labels: str) -> str:
     if labels and caption.endswith("."):
         return f"{caption} {labels[0].upper()}{labels[1:]}."
     return " · ".join(filter(None, [caption, labels]))
-
-
-def _style(name: str | None, *, ruled: bool) -> str:
-    """Return the classes of a row; with a name above its cells, also for the number of lines needed."""
-    room = "" if name is None else _ROOM[min(1 + len(name) // _LINE, len(_ROOM) - 1)] if name else "continued"
-    return " ".join(style for style in ("ruled" if ruled else "", room) if style)
 
 
 def _kind(table: Table, column: int, *, barred: bool) -> str:
@@ -216,39 +193,24 @@ def laid_sections(document: Document) -> tuple[LaidSection, ...]:
     Raises:
         MissingDependency: a package that charts are made with is not installed.
     """
-    return tuple(
-        _laid_section(section, f"section-{number}", document.labels)
-        for number, section in enumerate(document.sections, 1)
-    )
-
-
-def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
-    figures = (
-        _laid_figure(figure, f"{anchor}-chart-{number}", labels) for number, figure in enumerate(section.figures, 1)
-    )
-    return LaidSection(
-        anchor,
-        section,
-        tuple(laid_table(table, labels) for table in section.tables),
-        tuple(figures),
-    )
+    sections = []
+    for number, section in enumerate(document.sections, 1):
+        anchor = f"section-{number}"
+        tables = tuple(laid_table(table, document.labels) for table in section.tables)
+        figures = tuple(
+            _laid_figure(figure, f"{anchor}-chart-{place}", document.labels)
+            for place, figure in enumerate(section.figures, 1)
+        )
+        sections.append(LaidSection(anchor, section, tables, figures))
+    return tuple(sections)
 
 
 def _laid_figure(figure: Figure, anchor: str, labels: str) -> LaidFigure:
     from raglift.report.charts.parts import specification
 
-    spec = _shown(specification(figure.chart()))
+    spec = specification(figure.chart())
     caption = _with_labels(figure.caption, labels)
     return LaidFigure(anchor, figure.title, spec.get("description", ""), caption, _for_script(spec))
-
-
-def _shown(value: Any) -> Any:
-    """Return JSON values whose texts hold nothing that could reorder a line."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, dict):
-        return {printable(name): _shown(inner) for name, inner in value.items()}
-    return [_shown(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _for_script(value: Any) -> str:
@@ -260,8 +222,7 @@ def _for_script(value: Any) -> str:
 # The definitions of metrics: every name of one in a page leads to what it measures.
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A part of a text: plain, or a name with a definition."""
 
     text: str
@@ -269,8 +230,7 @@ class Segment:
     """The id of the definition; empty for plain text."""
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(NamedTuple):
     """What a name means; shown when the name is pointed at or pressed."""
 
     id: str
@@ -289,28 +249,12 @@ class Definitions:
         self._used: dict[str, Definition] = {}
 
     def heading(self, text: str, definition: str = "") -> list[Segment]:
-        """Return a title or the name of a row; a metric that it begins with has its definition.
-
-        Args:
-            text: the title.
-            definition: what it means, if it does not begin with a metric.
-        """
+        """Return a title or the name of a row; a metric that it begins with has its definition."""
         found = self._pattern.match(text)
         if found is not None:
             named = Segment(found[0], self._measure(found[1]))
             return [named, Segment(text[found.end() :], "")] if found.end() < len(text) else [named]
         return [Segment(text, self._define(text, definition) if definition else "")]
-
-    def sentence(self, text: str) -> list[Segment]:
-        """Return a text in which the first metric of each kind has its definition; a name without a depth is a word."""
-        segments, end, seen = [], 0, set()
-        for found in self._pattern.finditer(text):
-            if found[1] in seen or not (found[2] or sum(letter.isupper() for letter in found[1]) > 1):
-                continue
-            seen.add(found[1])
-            segments += [Segment(text[end : found.start()], ""), Segment(found[0], self._measure(found[1]))]
-            end = found.end()
-        return [segment for segment in (*segments, Segment(text[end:], "")) if segment.text]
 
     def use(self, names: Iterable[str]) -> None:
         """Make sure that metrics which the page's scripts name are defined."""
@@ -324,14 +268,12 @@ class Definitions:
 
     def _measure(self, name: str) -> str:
         measure = self._measures[name]
-        return self._define(
-            measure.mean_title or measure.title, measure_in_words(measure.name), f"measure-{measure.name}"
-        )
+        place, called = f"measure-{measure.name}", measure.mean_title or measure.title
+        self._used[place] = Definition(place, called, measure_in_words(measure.name))
+        return place
 
-    def _define(self, name: str, text: str, place: str = "") -> str:
+    def _define(self, name: str, text: str) -> str:
         known = next((one.id for one in self._used.values() if (one.name, one.text) == (name, text)), None)
-        if known is not None:
-            return known
-        place = place or f"definition-{len(self._used) + 1}"
+        place = known or f"definition-{len(self._used) + 1}"
         self._used[place] = Definition(place, name, text)
         return place

@@ -69,13 +69,7 @@ chunk-id label, and the characters of the chunk that do."""
 
 
 def spans_of(found: Iterable[tuple[Query, Chunk, Match]], chunks: Chunks, rule: MatchRule) -> Spans:
-    """Return where in each chunk what matched is: chunk after chunk, so that each is normalized once.
-
-    Args:
-        found: every match of every query, with the chunk of its hit.
-        chunks: the distinct chunks.
-        rule: what counts as a match.
-    """
+    """Return where in each chunk what matched is: chunk after chunk, so that each is normalized once."""
     wanted: dict[int, dict[Passage, PassageMatch]] = defaultdict(dict)
     for query, chunk, (fact, alternative, covered, _) in found:
         wanted[chunks.number(chunk)][query.facts[fact].passages[alternative]] = covered

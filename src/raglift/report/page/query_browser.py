@@ -7,7 +7,6 @@ import json
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +14,7 @@ from raglift.types.labels import Annotator
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raglift.types.labels import Passage
 
@@ -51,7 +50,7 @@ class ShownMatch(NamedTuple):
     covered: float | None
     """The share of the passage's characters that the hit covers; None for a chunk-id label."""
     start: int
-    """The first matched character of the chunk's shown text; …"""
+    """The first matched character of the chunk's text; …"""
     end: int
     """… one past the last; both 0 where none is shown."""
 
@@ -76,8 +75,6 @@ class ShownChunk(NamedTuple):
     """Its text, shortened to the size budget."""
     left_out: int
     """How many characters at the end are not shown."""
-    skipped: int = 0
-    """How many at the beginning are not shown; `ShownMatch` counts from the first that is."""
 
 
 @dataclass(frozen=True)
@@ -238,9 +235,6 @@ def packed(drill_down: DrillDown) -> bytes:
     """Return the queries as JSON, packed by gzip: an object has the fields of its record that are not at their default.
 
     A number that is not finite is null. A lone surrogate is U+FFFD, one for one, so that offsets hold.
-
-    Args:
-        drill_down: what to pack.
     """
     content = {field.name: _as_json(getattr(drill_down, field.name)) for field in fields(drill_down)}
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -275,54 +269,22 @@ MAX_BYTES = 3_800_000
 """How many bytes the queries may take in a page by default: with the scripts it is under 5 MB."""
 
 
-class _Lengths(NamedTuple):
-    """How many characters of a chunk are shown; None for all."""
-
-    others: int | None
-    """Of one that matches nothing."""
-    matching: int | None
-    """Of one that matches."""
+_LENGTHS = (None, 4000, 2000, 1000, 800, 600, 450, 300, 200, 100)
+"""To how many characters the texts that match nothing are cut, one after the other; None for not at all."""
 
 
-_LENGTHS = (
-    _Lengths(None, None),
-    *(_Lengths(length, 5 * length) for length in (4000, 2000, 1000, 800, 600, 450, 300, 200)),
-    _Lengths(100, 500),
-    _Lengths(100, 300),
-)
+def within(drill_down: DrillDown, max_bytes: int) -> DrillDown:
+    """Return the queries, reduced to the size budget as far as that goes.
 
-
-def within(drill_down: DrillDown, shown: int | None, max_bytes: int) -> DrillDown:
-    """Return the queries, reduced to the size budget.
-
-    What matches nothing goes first: hits below a depth, then the ends of texts. Then the texts around what matched are
-    cut. A hit that matches anything is always there, and so is every hit of a chunk that is shown in another view, so
-    that its rank can be told.
-
-    Args:
-        drill_down: everything.
-        shown: down to which rank hits that match nothing are shown; None for as far as the size budget allows.
-        max_bytes: its maximum size in the page.
+    What matches nothing goes first: hits below a depth, then the ends of texts. A hit that matches anything is always
+    there with its whole text, and so is every hit of a chunk that is shown in another view, so that its rank can be
+    told.
     """
     k = drill_down.k
-    depths: tuple[int | None, ...] = (None, max(20, k), k) if shown is None else (shown,)
-    fewest: tuple[int | None, ...] = (min(k, 3), 0) if shown is None else (shown,)
-
-    @cache
-    def reduced(depth: int | None, lengths: _Lengths) -> tuple[DrillDown, bool]:
-        left = _reduced(drill_down, depth, lengths)
-        return left, _size(left) <= max_bytes
-
-    left, fits = reduced(depths[0], _LENGTHS[0])
-    if fits:
-        return left
-    first = bisect_left(_LENGTHS, True, key=lambda lengths: reduced(depths[-1], lengths)[1])
-    lengths, depths = (_LENGTHS[first], depths) if first < len(_LENGTHS) else (_LENGTHS[-1], fewest)
-    for depth in depths:
-        left, fits = reduced(depth, lengths)
-        if fits:
-            break
-    return left
+    steps = [(None, None), (max(20, k), None), *((k, length) for length in _LENGTHS), (min(k, 3), 100), (0, 100)]
+    # From one step to the next it gets smaller
+    first = bisect_left(steps, True, key=lambda step: _size(_reduced(drill_down, *step)) <= max_bytes)
+    return _reduced(drill_down, *steps[min(first, len(steps) - 1)])
 
 
 def _size(drill_down: DrillDown) -> int:
@@ -330,19 +292,23 @@ def _size(drill_down: DrillDown) -> int:
     return -(-len(packed(drill_down)) // 3) * 4
 
 
-def _reduced(whole: DrillDown, depth: int | None, lengths: _Lengths) -> DrillDown:
-    """Return the hits that are shown at a depth, with so much of the texts, and what is not in the notes."""
+def _reduced(whole: DrillDown, depth: int | None, length: int | None) -> DrillDown:
+    """Return the hits that are shown at a depth, with so much of their texts, and what is not in the notes."""
+    if depth is None and length is None:
+        return whole
     queries = [_shortened(query, depth) for query in whole.queries]
-    marks: dict[int, tuple[int, int] | None] = {}
+    matching: dict[int, bool] = {}
     for hit in (hit for query in queries for hit in query.all_hits()):
-        marks[hit.chunk] = _wider(marks.get(hit.chunk), hit.matches)
-    numbers = {number: place for place, number in enumerate(sorted(marks))}
+        matching[hit.chunk] = matching.get(hit.chunk, False) or bool(hit.matches)
+    numbers = {number: place for place, number in enumerate(sorted(matching))}
     chunks = [
-        _cut(whole.chunks[number], mark or (0, 0), lengths.others if mark is None else lengths.matching)
-        for number, mark in sorted(marks.items())
+        whole.chunks[number] if matches else _cut(whole.chunks[number], length)
+        for number, matches in sorted(matching.items())
     ]
-    notes = *whole.notes, *_hits_left_out(whole.queries, queries, depth), *_cut_texts(chunks, lengths)
-    renumbered = tuple(_renumbered(query, numbers, chunks) for query in queries)
+    notes = *whole.notes, *_hits_left_out(whole.queries, queries, depth), *_cut_texts(chunks, length)
+    renumbered = tuple(
+        query.with_hits(lambda hits: tuple(hit._replace(chunk=numbers[hit.chunk]) for hit in hits)) for query in queries
+    )
     return replace(whole, chunks=tuple(chunks), queries=renumbered, notes=notes)
 
 
@@ -356,22 +322,13 @@ def _hits_left_out(whole: Sequence[QueryDetail], left: Sequence[QueryDetail], de
         )
 
 
-def _cut_texts(chunks: Sequence[ShownChunk], lengths: _Lengths) -> Iterator[str]:
-    cut = sum(chunk.left_out > 0 or chunk.skipped > 0 for chunk in chunks)
+def _cut_texts(chunks: Sequence[ShownChunk], length: int | None) -> Iterator[str]:
+    cut = sum(chunk.left_out > 0 for chunk in chunks)
     if cut:
         yield (
-            f"to keep the page small, the texts of {cut:,} of {len(chunks):,} chunks are cut: to {lengths.others:,} "
-            f"characters where nothing matched, to {lengths.matching:,} around what matched"
+            f"to keep the page small, the texts of {cut:,} of {len(chunks):,} chunks, which match nothing, are cut to "
+            f"{length:,} characters"
         )
-
-
-def _wider(mark: tuple[int, int] | None, matches: Sequence[ShownMatch]) -> tuple[int, int] | None:
-    """Return the characters from the first to the last that matched, with those of one more hit."""
-    if not matches:
-        return mark
-    spans = [(match.start, match.end) for match in matches if match.end]
-    spans += [mark] if mark and mark[1] else []
-    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else (0, 0)
 
 
 def _shortened(query: QueryDetail, depth: int | None) -> QueryDetail:
@@ -393,26 +350,7 @@ def _first_hits(view: ViewDetail, depth: int) -> Iterator[ShownHit]:
             yield hit
 
 
-def _cut(chunk: ShownChunk, mark: tuple[int, int], length: int | None) -> ShownChunk:
-    """Return a chunk with so many characters of its text: the first, or those around what matched."""
-    size = len(chunk.text)
-    if length is None or size <= length:
-        return chunk
-    before = max(length - (mark[1] - mark[0]), length // 4) // 2
-    begin = min(max(mark[0] - before, 0), size - length)
-    text = chunk.text[begin : begin + length]
-    return chunk._replace(text=text, left_out=size - begin - length, skipped=begin)
-
-
-def _renumbered(query: QueryDetail, numbers: Mapping[int, int], chunks: Sequence[ShownChunk]) -> QueryDetail:
-    def moved(hit: ShownHit) -> ShownHit:
-        number = numbers[hit.chunk]
-        return ShownHit(hit.rank, number, hit.score, tuple(_moved(match, chunks[number]) for match in hit.matches))
-
-    return query.with_hits(lambda hits: tuple(map(moved, hits)))
-
-
-def _moved(match: ShownMatch, chunk: ShownChunk) -> ShownMatch:
-    """Return a match with those of its characters that are shown."""
-    start, end = max(match.start - chunk.skipped, 0), min(match.end - chunk.skipped, len(chunk.text))
-    return match._replace(start=start, end=end) if start < end else match._replace(start=0, end=0)
+def _cut(chunk: ShownChunk, length: int | None) -> ShownChunk:
+    """Return a chunk with the first characters of its text."""
+    left_out = 0 if length is None else max(0, len(chunk.text) - length)
+    return chunk._replace(text=chunk.text[:length], left_out=left_out) if left_out else chunk

@@ -31,13 +31,6 @@ def evaluation_page(
 ) -> Page:
     """Return the page of one evaluation.
 
-    Args:
-        evaluation: the evaluation.
-        primary: the metric that decides; by default as in `reranker_lift`.
-        seed: of the permutation tests.
-        confidence: how often intervals hold the true value.
-        also: further results, each a section.
-
     Raises:
         ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
             range.
@@ -49,12 +42,7 @@ def evaluation_page(
 
 
 def comparison_page(comparison: Comparison, *, also: Sequence[Presentable] = ()) -> Page:
-    """Return the page of a comparison.
-
-    Args:
-        comparison: the comparison.
-        also: further results, each a section.
-    """
+    """Return the page of a comparison."""
     other = other_of(comparison)
     queries = drill_down(
         dict(zip(comparison.names, comparison.evaluations, strict=True)),

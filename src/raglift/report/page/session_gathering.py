@@ -16,7 +16,7 @@ from raglift.retrieval.passage_search import PassageSearch
 from raglift.utilities.display import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from raglift.analysis.session_runs import CallFindings, SessionRun
@@ -32,12 +32,7 @@ _MOST_ARGUMENTS = 20
 
 
 def gathered_runs(evaluation: Evaluation, primary: Metric) -> list[GatheredRun]:
-    """Return the runs of the sessions of an evaluation, the first of each query, then the second, and so on.
-
-    Args:
-        evaluation: of sessions.
-        primary: the metric whose value each run is shown with.
-    """
+    """Return the runs of the sessions of an evaluation, the first of each query, then the second, and so on."""
     return [
         GatheredRun(evaluation, run, primary, is_first=not number)
         for number, run in enumerate(session_runs(evaluation, PassageSearch))
@@ -133,22 +128,12 @@ def _shown_call(call: Call, found: CallFindings) -> ShownCall:
     )
 
 
-def _arguments(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return arguments as names and texts: texts as they are, everything else as JSON where that is possible."""
-    shown: list[tuple[str, str]] = []
-    names: Sequence[str] = list(given)[:_MOST_ARGUMENTS]
-    for name in names:
-        value = given[name]
-        shown.append(
-            (shorten(str(name), _LONGEST), shorten(value if isinstance(value, str) else _json(value), _LONGEST))
-        )
-    if len(given) > len(names):
-        shown.append(("…", f"{len(given) - len(names):,} more"))
+def _arguments(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return arguments as names and texts: texts as they are, everything else as JSON or as Python writes it."""
+    shown = []
+    for name, value in list(arguments.items())[:_MOST_ARGUMENTS]:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, skipkeys=True, default=repr)
+        shown.append((shorten(str(name), _LONGEST), shorten(text, _LONGEST)))
+    if len(arguments) > _MOST_ARGUMENTS:
+        shown.append(("…", f"{len(arguments) - _MOST_ARGUMENTS:,} more"))
     return tuple(shown)
-
-
-def _json(value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, skipkeys=True, default=repr)
-    except (ValueError, RecursionError):  # it holds itself
-        return repr(value)

@@ -37,12 +37,7 @@ def agents_view(found: Agents) -> Document:
 
 
 def agents_sections(found: Agents, baseline: str) -> tuple[Section, ...]:
-    """Return the sections of agents: how they searched in short, then losses and curves.
-
-    Args:
-        found: the agents.
-        baseline: the system that the others are compared with.
-    """
+    """Return the sections of agents: how they searched in short, then losses and curves."""
     charts = session_figures(found.analyses, baseline)
     sections = [
         Section("How the agents searched", tables=(agents_table(found),)),

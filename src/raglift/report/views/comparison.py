@@ -21,7 +21,7 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import new_evidence
-from raglift.metrics.computing import mean_of, mean_title, title
+from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
@@ -42,7 +42,6 @@ from raglift.report.format import (
     method_text,
     place_text,
     signed,
-    table_metrics,
 )
 from raglift.report.sentences import (
     EXPLORATORY,
@@ -65,10 +64,8 @@ from raglift.report.views.parts import (
     few_text,
     has_tags,
     lines_between,
-    method_section,
     moved_table,
     named_columns,
-    primary_sentence,
     slices_table,
     truncation,
 )
@@ -95,13 +92,8 @@ _MOST_COLUMNS = 6
 """As many systems stand side by side in the table of all metrics."""
 
 
-def comparison_view(comparison: Comparison, *, detail: Detail = Detail.REFERENCE) -> Document:
-    """Return what is shown of a comparison.
-
-    Args:
-        comparison: the systems.
-        detail: sections of more detail than this are not made.
-    """
+def comparison_view(comparison: Comparison, *, detail: Detail = Detail.DETAILS) -> Document:
+    """Return what is shown of a comparison."""
     baseline = comparison.evaluation(comparison.baseline)
     agents = _agents(comparison)
     profile = "" if baseline.profile == "default" else f"; {baseline.profile} conventions"
@@ -277,12 +269,7 @@ def _at_k(comparison: Comparison) -> Metric:
 
 
 def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Section]:
-    """Return the sections that compare.
-
-    Args:
-        comparison: the systems.
-        shown: those with their own lines and rows, if not all fit; the baseline is among them.
-    """
+    """Return the sections that compare."""
     few = only(comparison, shown)
     found = [
         _pairs_section(comparison),
@@ -295,8 +282,7 @@ def comparison_sections(comparison: Comparison, shown: Sequence[str]) -> list[Se
         _metrics_section(comparison),
         _notes_section(comparison),
     ]
-    method = method_section(comparison.method, comparison.metrics, corrected=primary_sentence(comparison.primary))
-    return [*(replace(one, detail=Detail.DETAILS) for one in found if one is not None), method]
+    return [replace(one, detail=Detail.DETAILS) for one in found if one is not None]
 
 
 def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
@@ -349,26 +335,14 @@ def _pairs_section(comparison: Comparison) -> Section:
         f"Each system against {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
         "difference that these queries detect with a power of 80%; smaller ones are often missed."
     )
-    plots, other = ComparisonPlots(comparison), other_of(comparison)
-    pictures = [
-        Figure(
-            f"{mean_title(comparison.primary)} minus that of {comparison.baseline}",
-            partial(plots.differences, comparison.primary),
-            f"Each interval holds the true difference {level(comparison.method)} of the time; none is adjusted for "
-            "their number.",
-        )
-    ]
-    found = comparison.row(other).difference
-    if found is not None and found.n:
-        pictures.append(
-            Figure(
-                f"{other} minus {comparison.baseline} in {title(comparison.primary)}, query by query",
-                partial(plots.lift, other),
-                f"Each bar is one query: up where {other} is better, down where {comparison.baseline} is.",
-            )
-        )
+    figure = Figure(
+        f"{mean_title(comparison.primary)} minus that of {comparison.baseline}",
+        partial(ComparisonPlots(comparison).differences, comparison.primary),
+        f"Each interval holds the true difference {level(comparison.method)} of the time; none is adjusted for "
+        "their number.",
+    )
     table = Table(f"Wins and losses against {comparison.baseline}", columns, tuple(rows))
-    return Section("Differences", (said,), (table,), tuple(pictures))
+    return Section("Differences", (said,), (table,), (figure,))
 
 
 def _cost_section(comparison: Comparison) -> Section | None:
@@ -512,7 +486,7 @@ def _metrics_section(comparison: Comparison) -> Section:
     """Return the baseline's mean in every metric, and the differences of the best systems to it."""
     others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
     shown = others[:_MOST_COLUMNS]
-    metrics = table_metrics(comparison.metrics, _named_metrics(comparison))
+    metrics = comparison.metrics
     alpha = comparison.method.alpha
     said = (
         f"Differences to {comparison.baseline}. Primary metric: {mean_title(comparison.primary)}; in the others, * is "

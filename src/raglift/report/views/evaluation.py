@@ -35,7 +35,6 @@ from raglift.report.format import (
     rule_in_words,
     signed,
     stage_title,
-    table_metrics,
 )
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
@@ -56,7 +55,6 @@ from raglift.report.views.parts import (
     has_tags,
     lines_between,
     marks_explained,
-    method_section,
     moved_table,
     primary_sentence,
     slices_table,
@@ -86,16 +84,9 @@ def evaluation_view(
     *,
     seed: int = 0,
     confidence: float = CONFIDENCE,
-    detail: Detail = Detail.REFERENCE,
+    detail: Detail = Detail.DETAILS,
 ) -> Document:
     """Return what is shown of an evaluation.
-
-    Args:
-        evaluation: the evaluation.
-        primary: the metric that decides; by default as in `reranker_lift`.
-        seed: of the permutation tests.
-        confidence: how often intervals hold the true value.
-        detail: sections of more detail than this are not made.
 
     Raises:
         ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
@@ -111,7 +102,7 @@ def evaluation_view(
     return _document(findings(evaluation, decides, seed=seed, confidence=confidence), detail)
 
 
-def lift_view(lift: Lift, *, detail: Detail = Detail.REFERENCE) -> Document:
+def lift_view(lift: Lift, *, detail: Detail = Detail.DETAILS) -> Document:
     """Return what is shown of a reranker lift: the evaluation in detail, by the lift's metric, seed and confidence."""
     detail, method = max(detail, Detail.DETAILS), lift.method
     found = findings(lift.evaluation, lift.primary, seed=method.seed, confidence=method.confidence)
@@ -128,7 +119,7 @@ def _document(found: Findings, detail: Detail) -> Document:
     if found.all_failed:
         lead, first = failure_sentence(evaluation), replace(first, rows=())
     else:
-        tiles = evaluation_tiles(evaluation, lift, primary, found.confidence, searched)
+        tiles = evaluation_tiles(found)
     rule = rule_of(evaluation)
     shares = shares_of(found.losses) if searched is None else session_shares(searched)
     return Document(
@@ -178,27 +169,12 @@ def _figures_alone(evaluation: Evaluation) -> Document:
     return Document(
         _title(evaluation),
         "",
-        _stage_means(evaluation),
+        table_from(_stage_columns(evaluation, CONFIDENCE), evaluation.scores.metrics, "Every metric"),
         stages,
         about=_about(evaluation, str(rule_of(evaluation))),
         notes=evaluation.notes,
         labels=str(evaluation.label_sources),
     )
-
-
-def _stage_means(evaluation: Evaluation) -> Table:
-    """Return the mean of every metric after each stage."""
-    scores = evaluation.scores
-
-    def counts(metric: Metric) -> str:
-        return "/".join(dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages))
-
-    columns = [
-        Column("metric", mean_title, words=True),
-        *(_stage_column(evaluation, stage, stage) for stage in scores.stages),
-        Column("queries", counts),
-    ]
-    return table_from(columns, scores.metrics, "Every metric after each stage")
 
 
 def _stage_column(evaluation: Evaluation, stage: str, title: str) -> Column[Metric]:
@@ -232,8 +208,6 @@ def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
         sections.append(_over_k_section(evaluation, primary))
         sections.append(_tags_section(found))
         sections.append(metrics_section(evaluation, lift, found.confidence))
-    if detail >= Detail.REFERENCE:
-        sections.append(_method(evaluation, lift, primary))
     yield from (section for section in sections if section is not None and section.detail <= detail)
 
 
@@ -305,8 +279,7 @@ def _verdict_cell(row: LiftRow) -> Cell:
 
 def metrics_section(evaluation: Evaluation, lift: Lift | None, confidence: float) -> Section:
     """Return every metric at every depth."""
-    known = evaluation.scores.metrics
-    metrics = table_metrics(known, evaluation.named_metrics(known[0]))
+    metrics = evaluation.scores.metrics
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
     columns = _stage_columns(evaluation, confidence) if lift is None else _all_lift_columns(lift)
     table = table_from(columns, metrics, "Every metric at every depth", confidence=confidence_text(confidence))
@@ -442,8 +415,3 @@ def _tags_section(found: Findings) -> Section | None:
         return None
     said = [EXPLORATORY, few_text(slices)]
     return Section("By tag", tuple(filter(None, said)), (slices_table(slices),), detail=Detail.DETAILS)
-
-
-def _method(evaluation: Evaluation, lift: Lift | None, primary: Metric) -> Section:
-    method = None if lift is None else lift.method
-    return method_section(method, evaluation.scores.metrics, corrected=primary_sentence(primary))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Section, table_of
-from raglift.report.format import bytes_text, seconds_text, stage_title
+from raglift.report.format import bytes_text, number_text, seconds_text, stage_title
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
@@ -29,24 +28,13 @@ _AROUND = ("python", "machine", "system", "processor", "cores")
 
 
 def measured(evaluation: Evaluation, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
-    """Return what was measured of one system, as names and values.
-
-    Args:
-        evaluation: the evaluation.
-        primary: the metric that decides.
-        match: the match rule, in words.
-    """
+    """Return what was measured of one system, as names and values."""
     stages = [(stage_title(stage.name), stage.system) for stage in evaluation.run.stages]
     return (*stages, *_rows([evaluation], primary, match))
 
 
 def measured_together(comparison: Comparison, *, match: str) -> tuple[tuple[str, str], ...]:
-    """Return what was measured of several systems, as names and values.
-
-    Args:
-        comparison: the systems.
-        match: the match rule, in words.
-    """
+    """Return what was measured of several systems, as names and values."""
     every, shared = comparison.evaluations, len(comparison.query_ids)
     systems = f"{counted(len(every), 'system')}, each beside {comparison.baseline}"
     together = (
@@ -97,13 +85,8 @@ def queries_text(dataset: Dataset) -> str:
 
 
 def _failed(evaluations: Sequence[Evaluation]) -> str:
-    counts = [sum(trace.error is not None for trace in one.run.traces) for one in evaluations]
-    if not any(counts):
-        return "0"
-    if len(evaluations) == 1:
-        return f"{counts[0]:,} (scored as 0)"
-    by_count = [f"{count:,} in {counted(many, 'system')}" for count, many in sorted(Counter(counts).items())]
-    return f"{', '.join(by_count)} (scored as 0)"
+    failed = sum(trace.error is not None for one in evaluations for trace in one.run.traces)
+    return f"{failed:,} (scored as 0)" if failed else "0"
 
 
 def _chunks(evaluations: Sequence[Evaluation]) -> str:
@@ -115,17 +98,9 @@ def _chunks(evaluations: Sequence[Evaluation]) -> str:
 
 def _days(specs: Iterable[Mapping[str, Any]]) -> str:
     """Return when runs began, from the first to the last."""
-    found = sorted({_minute(str(spec.get("started") or "")) for spec in specs} - {""})
-    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}" if found else ""
-
-
-def _minute(started: str) -> str:
-    """Return a time to the minute; unchanged if it is not a time."""
-    try:
-        moment = datetime.fromisoformat(started)
-    except ValueError:
-        return started
-    return f"{moment:%Y-%m-%d %H:%M}" if moment.tzinfo is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    moments = [datetime.fromisoformat(spec["started"]).astimezone(UTC) for spec in specs if spec.get("started")]
+    days = dict.fromkeys(f"{moment:%Y-%m-%d %H:%M} UTC" for moment in sorted(moments))
+    return " to ".join(list(days)[:: max(1, len(days) - 1)])
 
 
 def _versions(environment: Mapping[str, str]) -> str:
@@ -141,9 +116,6 @@ def _machine(environment: Mapping[str, str]) -> str:
 
 
 # What a run cost.
-
-
-_FROM_CACHE = "from the cache"
 
 
 def cost_section(evaluation: Evaluation) -> Section | None:
@@ -168,7 +140,8 @@ def _table(cost: Cost, caption: str) -> Table:
     rows: list[tuple[str, ...]] = []
     for latency in cost.latencies:
         rate = cost.throughput.get(latency.stage, math.nan)
-        rows.append((latency.stage, *_times(latency), _FROM_CACHE if rate is None else _rate(rate)))
+        per_second = "from the cache" if rate is None else number_text(rate, 0 if rate >= 10 else 2)
+        rows.append((latency.stage, *_times(latency), per_second))
     if cost.whole is not None and len(cost.latencies) > 1:
         rows.append(("together", *_times(cost.whole), ""))
     columns = ("stage", "p50", "p95", "queries/s in the run")
@@ -177,12 +150,6 @@ def _table(cost: Cost, caption: str) -> Table:
 
 def _times(latency: StageLatency) -> tuple[str, str]:
     return seconds_text(latency.p50), seconds_text(latency.p95)
-
-
-def _rate(rate: float) -> str:
-    if math.isnan(rate):
-        return "–"
-    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2f}"
 
 
 def _lines(cost: Cost, run: Run) -> list[str]:

@@ -12,15 +12,13 @@ from raglift.analysis.costs import CONTEXT, median_latency
 from raglift.analysis.outcomes import OUTCOMES
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Column, Detail, RowT, Section, Table, row_of, table_from
+from raglift.rendering.document import Cell, Column, RowT, Table, row_of, table_from
 from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
 from raglift.report.fairness import beside_of
 from raglift.report.format import (
     level,
-    method_text,
     outcome_text,
     percent_text,
-    table_metrics,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
 from raglift.types.metric import Metric
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
-    from raglift.analysis.records import Method, TagSlice, TagSlices
+    from raglift.analysis.records import TagSlice, TagSlices
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Calls, Tokens
 
@@ -78,15 +76,9 @@ def few_metrics(primary: Metric, known: Sequence[Metric], named: Sequence[Metric
     """Return the metrics of the first screen: the one that decides, and all that were asked for by name.
 
     If none was, others at its depth follow, usual ones first; where these are fewer than five, those without a depth.
-
-    Args:
-        primary: the one that decides.
-        known: those that were computed.
-        named: those that were asked for by name.
     """
     if named:
         return list(dict.fromkeys([primary, *(metric for metric in named if metric in known)]))
-    known = table_metrics(known, named)
     beside = [metric for metric in known if metric.depth == primary.depth]
     usual = [metric for name in _HEADLINE for metric in beside if metric.name == name and not metric.parameters]
     without = [metric for metric in known if metric.depth is None]
@@ -101,14 +93,7 @@ def by_depth(
     *,
     name: Callable[[Metric], str] = mean_title,
 ) -> Table:
-    """Return a row for each measure and a column for each depth; a cell is empty where nothing was taken.
-
-    Args:
-        metrics: those shown.
-        cell: what is shown of each.
-        caption: what the table shows.
-        name: what a metric is called: its mean, or its value of one query.
-    """
+    """Return a row for each measure and a column for each depth; a cell is empty where nothing was taken."""
     columns: list[Column[Metric]] = [Column("metric", name, words=True)]
     for depth in dict.fromkeys(metric.depth for metric in metrics):
         above = "all hits" if depth is None else f"k = {depth}" if isinstance(depth, int) else str(depth)
@@ -127,12 +112,7 @@ def _at_depth(
 
 
 def named_columns(metrics: Iterable[Metric], cell: Callable[[RowT, Metric], Cell]) -> list[Column[RowT]]:
-    """Return a column for each metric that was asked for by name, besides the one that decides.
-
-    Args:
-        metrics: those metrics.
-        cell: the mean in a row.
-    """
+    """Return a column for each metric that was asked for by name, besides the one that decides."""
 
     def column(metric: Metric) -> Column[RowT]:
         return Column(mean_title(metric), lambda row: cell(row, metric), definition=definition_of(metric))
@@ -154,13 +134,6 @@ def beside_columns(
     """Return the columns beside the metric that decides, where chunks differ.
 
     The last is what each system sends, unless its tokens were counted and are among the costs.
-
-    Args:
-        found: how systems of different chunks were compared.
-        known: whether a metric has figures, and is not the one that decides.
-        mean_of: the mean of a metric in a row.
-        name: the system of a row.
-        costs: the columns of costs.
     """
 
     def column(metric: Metric) -> Column[RowT]:
@@ -187,14 +160,7 @@ def cost_columns(
     mean: Callable[[RowT, Metric], float],
     evaluation: Callable[[RowT], Evaluation],
 ) -> list[Column[RowT]]:
-    """Return the columns of the prompt's size and the latency, where they are known of some row.
-
-    Args:
-        rows: the rows.
-        decides: the metric at whose depth the size of the prompt is shown.
-        mean: the mean of a metric in a row; NaN where it was not scored.
-        evaluation: that of a row.
-    """
+    """Return the columns of the prompt's size and the latency, where they are known of some row."""
     context, found = Metric(CONTEXT, decides.depth), list(rows)
     tokens = Column[RowT](
         TOKENS, lambda row: tokens_cell(mean(row, context)), definition=definition_of(context), optional=True
@@ -230,11 +196,7 @@ def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
 
 
 def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
-    """Return the outcome of the facts: of one system a row per outcome, of several a row per system.
-
-    Args:
-        losses: by the systems' names, all at one depth; of one system the name does not show.
-    """
+    """Return the outcome of the facts: of one system a row per outcome, of several a row per system."""
     caption = "What became of each fact of the labelled queries"
     if len(losses) == 1:
         (only,) = losses.values()
@@ -353,24 +315,3 @@ def primary_sentence(primary: Metric) -> str:
 def lines_between(metrics: Sequence[Metric]) -> tuple[int, ...]:
     """Return the rows of a table of metrics above which a line is drawn: the first of each measure but the first."""
     return tuple(place for place, (one, two) in enumerate(pairwise(metrics), start=1) if one.name != two.name)
-
-
-def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:
-    """Return how figures were computed: tests and intervals by name, and each measure's definition.
-
-    Args:
-        method: of the statistics; None if there are none.
-        metrics: those on the page.
-        corrected: what is said of the metrics that do not decide.
-    """
-    paragraphs = []
-    if method is not None:
-        said = method_text(method)
-        paragraphs = [f"{said[0].upper()}{said[1:]}.", corrected]
-    paragraphs.append("Every mean is over the labelled queries; a query that failed counts 0.")
-    names = dict.fromkeys(metric.name for metric in metrics)
-    rows = tuple(row_of([MEASURES[name].mean_title or MEASURES[name].title, MEASURES[name].formula]) for name in names)
-    table = Table(
-        "The measures, for one query", ("measure", "definition"), rows, text_columns=(0, 1), rests_on_labels=False
-    )
-    return Section("Method", tuple(filter(None, paragraphs)), (table,), detail=Detail.REFERENCE)

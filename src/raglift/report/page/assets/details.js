@@ -151,7 +151,7 @@ function alternative(passage, number) {
   const grade = (passage.grade ?? 1) === 1 ? null : element("span", null, `grade ${passage.grade}`);
   const judge = passage.annotator ? element("span", { dir: "auto" }, `by ${short(passage.annotator, 80)}`) : null;
   const text = passage.chunk_id === null || passage.chunk_id === undefined
-    ? longText(passage.text ?? "", [], { before: 0, after: 0 }, { class: "passage" })
+    ? longText(passage.text ?? "", [], 0, { class: "passage" })
     : [element("p", { class: "passage", dir: "auto" }, `the chunk ${short(passage.chunk_id, 80)}`)];
   return element("div", { class: "alternative" },
     number ? element("span", { class: "or" }, "or") : null,

@@ -47,7 +47,7 @@ function ranksOf({ hits }) {
 }
 
 function hitRow(data, query, [rank, number, score, matches], ranks, role, { earlier = null, from = null } = {}) {
-  const [document, start, end, text, after, before = 0] = data.chunks[number];
+  const [document, start, end, text, missing] = data.chunks[number];
   const counts = matches.some((match) => match[3]);
   const spans = matches
     .filter((match) => match[7] > match[6])
@@ -60,7 +60,7 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role, { earl
     element("span", { class: "source", title: placeName(document, start, end) }, place(document, start, end)),
     edge,
   );
-  const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more", readable);
+  const body = longText(text, spans, missing, { class: "hit-text" }, matches.length ? "" : "more", readable);
   if (!matches.length && body[1]) edge.append(" ", body.pop());
   return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
     head, element("div", { class: "hit-body" }, body), reasons(query, matches, earlier));

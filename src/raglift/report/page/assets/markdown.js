@@ -52,7 +52,7 @@ function fenced(text, lines, n, spans) {
   let end = n + 1;
   while (end < lines.length && !lineText(text, lines[end]).trimStart().startsWith(opening[1])) end += 1;
   const [first, last] = [lines[n + 1], lines[Math.min(end, lines.length) - 1]];
-  const inner = end > n + 1 ? markedText(text, [[first[0], last[1]]], spans, 0, true) : [];
+  const inner = end > n + 1 ? markedText(text, [[first[0], last[1]]], spans, true) : [];
   return { element: element("pre", null, element("code", null, inner)), next: end + 1 };
 }
 
@@ -137,21 +137,21 @@ function paragraph(text, lines, n, spans) {
 
 // Bold, italic, code and the texts of links within a line; nested ones too.
 function inline(text, from, to, spans) {
-  if (to - from > LONGEST_LINE) return markedText(text, [[from, to]], spans, 0, true);
+  if (to - from > LONGEST_LINE) return markedText(text, [[from, to]], spans, true);
   const nodes = [];
   let end = from;
   const line = text.slice(from, to);
   for (const found of line.matchAll(new RegExp(INLINE))) {
     const at = from + found.index;
-    nodes.push(...markedText(text, [[end, at]], spans, 0, true));
+    nodes.push(...markedText(text, [[end, at]], spans, true));
     const [whole, ticks, code, strong, bold, , italic, link] = found;
-    if (ticks) nodes.push(element("code", null, markedText(text, [[at + ticks.length, at + ticks.length + code.length]], spans, 0, true)));
+    if (ticks) nodes.push(element("code", null, markedText(text, [[at + ticks.length, at + ticks.length + code.length]], spans, true)));
     else if (strong) nodes.push(element("strong", null, inline(text, at + 2, at + 2 + bold.length, spans)));
     else if (italic !== undefined) nodes.push(element("em", null, inline(text, at + 1, at + 1 + italic.length, spans)));
     else nodes.push(...inline(text, at + whole.indexOf("[") + 1, at + whole.indexOf("[") + 1 + link.length, spans));
     end = at + whole.length;
   }
-  nodes.push(...markedText(text, [[end, to]], spans, 0, true));
+  nodes.push(...markedText(text, [[end, to]], spans, true));
   return nodes;
 }
 
@@ -163,12 +163,12 @@ function glance(text, from, to) {
 }
 
 // The kept parts of a text, as longText asks for them: as Markdown where it is, else as it stands.
-function readable(text, parts, spans, before, inner, brief) {
-  if (!isMarkdown(text)) return markedText(text, parts, spans, before);
+function readable(text, parts, spans, inner, brief) {
+  if (!isMarkdown(text)) return markedText(text, parts, spans);
   if (brief) return [glance(text, parts[0]?.[0] ?? 0, parts.at(-1)?.[1] ?? 0), parts.length && parts.at(-1)[1] < text.length ? " …" : ""];
   const nodes = [];
   for (const [from, to] of lineParts(text, parts)) {
-    if (from > 0 || (before > 0 && !nodes.length)) nodes.push(element("span", { class: "muted" }, "…"));
+    if (from > 0) nodes.push(element("span", { class: "muted" }, "…"));
     nodes.push(...markdownBlocks(text, from, to, spans));
   }
   if (parts.length && parts.at(-1)[1] < text.length) nodes.push(element("span", { class: "muted" }, "…"));

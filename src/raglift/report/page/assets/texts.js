@@ -78,7 +78,7 @@ function merged(intervals, length) {
 }
 
 // Text nodes and marks for the kept parts of a text; each mark says which facts it belongs to.
-function markedText(text, parts, spans, before = 0, inner = false) {
+function markedText(text, parts, spans, inner = false) {
   const nodes = [];
   for (const [wantedFrom, wantedTo] of parts) {
     const from = seam(text, wantedFrom);
@@ -88,7 +88,7 @@ function markedText(text, parts, spans, before = 0, inner = false) {
       nodes.push(...pieces(text, from, to, spans));
       continue;
     }
-    if (from > 0 || (before > 0 && !nodes.length)) nodes.push(nodes.length ? " … " : "… ");
+    if (from > 0) nodes.push(nodes.length ? " … " : "… ");
     nodes.push(...pieces(text, from, to, spans, true));
   }
   if (!inner && parts.length && parts.at(-1)[1] < text.length) nodes.push(" …");
@@ -120,11 +120,10 @@ function colourOf(fact) {
   return fact % COLOURS;
 }
 
-// A text that opens when asked: its kept parts first, with a button for the rest; what is before and after is not here.
-function longText(text, spans, { before, after }, attributes, brief = "", plain = markedText) {
-  const missing = before + after;
+// A text that opens when asked: its kept parts first, with a button for the rest; so many characters after it are not here.
+function longText(text, spans, missing, attributes, brief = "", plain = markedText) {
   const parts = partsAround(text, spans);
-  const body = element(plain === markedText ? "p" : "div", { dir: "auto", ...attributes }, plain(text, parts, spans, before, false, Boolean(brief)));
+  const body = element(plain === markedText ? "p" : "div", { dir: "auto", ...attributes }, plain(text, parts, spans, false, Boolean(brief)));
   const shown = parts.reduce((sum, [from, to]) => sum + to - from, 0);
   if (shown >= text.length) return missing ? [body, rest(missing)] : [body];
   const all = merged([...parts, [0, MOST_AT_ONCE]], text.length);
@@ -135,7 +134,7 @@ function longText(text, spans, { before, after }, attributes, brief = "", plain 
     toggle.textContent = open ? "Show less" : brief || label;
     if (brief) toggle.setAttribute("aria-label", open ? "Show less" : label);
     body.classList.toggle("whole", open);
-    body.replaceChildren(...plain(text, open ? all : parts, spans, before, false, Boolean(brief) && !open));
+    body.replaceChildren(...plain(text, open ? all : parts, spans, false, Boolean(brief) && !open));
     const beyond = text.length + missing - all.reduce((sum, [from, to]) => sum + to - from, 0);
     if (open && beyond > 0) body.append(element("span", { class: "muted" }, ` ${plural(beyond, "character")} not shown.`));
   }, { "aria-expanded": "false", "aria-label": brief ? label : null, class: "quiet more" });
