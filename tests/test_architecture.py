@@ -13,8 +13,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).parents[1] / "src" / "raglift"
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "architecture.md"
@@ -130,33 +128,6 @@ def test_a_module_imports_only_from_packages_before_its_own() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert cycle_of({module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()}) == []
-
-
-LAZY = "def save():\n    from raglift.store import write\n"
-FOR_TYPES = "if TYPE_CHECKING:\n    from raglift.store import write\n"
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (LAZY, ["raglift.store"]),
-        ("from raglift import store", ["raglift.store"]),
-        ("import raglift.store", ["raglift.store"]),
-        (FOR_TYPES, []),
-        (f"{FOR_TYPES}else:\n    import raglift.store\n", ["raglift.store"]),
-        ("from raglift.errors import RunError", []),
-    ],
-)
-def test_an_import_of_a_later_package_is_seen(source: str, expected: list[str]) -> None:
-    known = ("raglift.errors", "raglift.types.run", "raglift.store")
-    assert imports_of_later_packages(source, "raglift.types.run", known, ("errors", "types", "store")) == expected
-
-
-def test_a_cycle_is_seen_through_functions_and_packages_but_not_through_types() -> None:
-    one_way = {"raglift.types": FOR_TYPES, "raglift.report": "import raglift.types", "raglift.store": ""}
-    back = {**one_way, "raglift.store": "from raglift import report", "raglift.types": LAZY}
-    assert cycle_of(one_way) == []
-    assert set(cycle_of(back)) == {"raglift.types", "raglift.report", "raglift.store"}
 
 
 def frameworks_imported_at_the_top(source: str) -> set[str]:

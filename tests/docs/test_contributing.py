@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,6 @@ BASES = (ROOT, ROOT / "src" / "raglift", ROOT / "docs")
 """What paths are relative to: the repository, and on the architecture page the package."""
 NOT_HERE = {"war_and_peace/2600-0.txt"}
 """Paths of what is not in the repository: the text of the book."""
-INVENTED = {"acme", "capped_recall", "median", "read_acme", "write_acme"}
-"""Names that the exercises of CONTRIBUTING.md add."""
 LAYERS = re.compile(r"<!-- layers -->(.*)<!-- end of layers -->", re.DOTALL)
 DECISION = re.compile(
     r"# \d{4}\. [^\n]+\n\n\*\*Context\.\*\* .+\n\n\*\*Decision\.\*\* .+\n\n\*\*Consequence\.\*\* .+", re.DOTALL
@@ -25,7 +22,6 @@ DECISION = re.compile(
 
 _PATH = re.compile(r"[\w.<>-]+(?:/[\w.<>-]*)+|[\w-]+\.(?:md|py|pyi|toml|txt|yml)")
 _DOTTED = re.compile(r"raglift(?:\.\w+)+")
-_IDENTIFIER = re.compile(r"([A-Za-z_]\w*)(?:\(.*\))?")
 _TARGET = re.compile(r"\bmake ((?:[a-z][\w-]*)+)")
 
 
@@ -76,21 +72,6 @@ def can_be_imported(name: str) -> bool:
     return True
 
 
-def missing_identifiers(text: str) -> list[str]:
-    """Return the names in backticks that no file of the code, the tests or the build has."""
-    named = [found[1] for span in spans(text) if (found := _IDENTIFIER.fullmatch(span))]
-    return [name for name in named if name not in INVENTED and name not in words()]
-
-
-@cache
-def words() -> frozenset[str]:
-    """Every word of the code and of the tests but this one, and of the files at the top."""
-    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.pyi"), *(ROOT / "tests").rglob("*.py")]
-    files += [ROOT / "Makefile", ROOT / "pyproject.toml"]
-    texts = (path.read_text(encoding="utf-8") for path in files if path.name != Path(__file__).name)
-    return frozenset(word for text in texts for word in re.findall(r"\w+", text))
-
-
 def missing_targets(text: str) -> list[str]:
     """Return the make targets in backticks and fences that the Makefile does not have."""
     targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.MULTILINE))
@@ -106,11 +87,6 @@ def test_the_paths_of_a_page_exist(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_dotted_names_of_a_page_can_be_imported(page: str) -> None:
     assert missing_names(read(page)) == []
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_names_of_a_page_are_used_somewhere(page: str) -> None:
-    assert missing_identifiers(read(page)) == []
 
 
 @pytest.mark.parametrize("page", PAGES)

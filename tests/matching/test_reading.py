@@ -7,7 +7,6 @@ import math
 import re
 from dataclasses import replace
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -225,22 +224,3 @@ def test_it_is_the_shortest_beginning_that_satisfies_the_fact(
     hits = [piece(*bound, source) for bound in found]
     rule = MatchRule("coverage", threshold=threshold)
     assert positions(hits, span(*wanted, source), rule=rule) == [brute(hits, span(*wanted, source), rule)]
-
-
-@pytest.mark.parametrize("rule", [CONTAINMENT, WHOLE], ids=str)
-def test_so_it_is_without_offsets_where_hits_hold_the_passage(rule: MatchRule) -> None:
-    hits = [Chunk("At four the keeper wakes."), Chunk(f"So it was:  {WORDS.upper()}\nThen"), Chunk(WORDS)]
-    assert positions(hits, Passage(WORDS), rule=rule) == [brute(hits, Passage(WORDS), rule)]
-
-
-@given(st.data(), st.sampled_from([CONTAINMENT, COVERAGE, WHOLE, MatchRule("fuzzy")]), st.booleans())
-def test_a_further_hit_lowers_no_fact(data: st.DataObject, rule: MatchRule, located: bool) -> None:
-    source = f"At dusk {WORDS} At four {WORDS[::-1]}"
-    hits = [piece(*bound, source) for bound in drawn_spans(data, source, 5)]
-    hits = hits if located else [Chunk(hit.text) for hit in hits]
-    facts = [span(*bound, source) for bound in drawn_spans(data, source, 3) if has_words(source[slice(*bound)])]
-    assume(hits)
-    assume(facts)
-    fewer, more = positions(hits[:-1], *facts, rule=rule), positions(hits, *facts, rule=rule)
-    for before, after in zip(fewer, more, strict=True):
-        assert after == before or before == NEVER  # what is read later moves nothing that was satisfied

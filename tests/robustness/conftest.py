@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -79,18 +78,6 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
     finally:
         if is_own:
             subprocess.run(["umount", "-l", str(path)], check=True)
-
-
-@pytest.fixture
-def folder_of_others() -> Iterator[Path]:
-    """A folder that another user may enter and read, and its parents too."""
-    path = Path(tempfile.mkdtemp(prefix="raglift-hazards-"))
-    path.chmod(0o755)
-    yield path
-    for each in (path, *path.rglob("*")):
-        if each.is_dir():
-            each.chmod(0o755)
-    shutil.rmtree(path)
 
 
 def content(folder: Path) -> dict[str, bytes]:

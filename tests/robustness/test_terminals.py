@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,29 +62,6 @@ def test_no_text_begins_a_line(evaluation: rl.Evaluation, name: str) -> None:
         assert not [line for line in said.splitlines() if line.lstrip().startswith(("::", "##"))]
         assert not {"\u2028", "\x85", "\r"} & set(said)
     assert "\x1b" not in said
-
-
-# The command line, as a step of GitHub Actions.
-
-
-def commands_in(said: str) -> list[str]:
-    """Return what GitHub's runner takes for commands."""
-    return [line for line in said.split("\n") if line.strip().startswith("::") or "##[" in line]
-
-
-def test_the_gates_own_commands_are_printed(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    forging(FORGED).save(tmp_path / "run")
-    monkeypatch.chdir(tmp_path)
-    code, out, _ = run("gate", "run", "--min", "ndcg@1=0.9")
-    assert code == 1
-    stop, *lines = out.split("\n")
-    assert stop.startswith("::stop-commands::")
-    resume = lines.index(f"::{stop.removeprefix('::stop-commands::')}::")
-    assert [line.startswith("::error title=raglift gate") for line in commands_in("\n".join(lines[resume + 1 :]))] == [
-        True
-    ]
 
 
 # Lines.

@@ -45,11 +45,6 @@ def test_precision_leaves_out_what_came_back_empty_and_recall_counts_it_0() -> N
     assert [scores.mean(metric) for metric in OF_RAGAS] == [1, 0.5, pytest.approx(0.5)]
 
 
-def test_a_query_that_was_not_answered_counts_0() -> None:
-    scores = rl.score_rankings({"q": ["A"]}, {"q": ["A"], "missing": ["A"]}, ["precision", "f1"], profile="ragas")
-    assert [scores.mean(metric) for metric in ("precision", "f1")] == [0.5, 0.5]
-
-
 def test_a_x_b_of_a_b_c(value) -> None:
     found = {name: value(f"{name}@5", ["A", "B", "C"], ["A", "X", "B"], "ragas") for name in (*OF_RAGAS, "f1")}
     assert found == pytest.approx({"precision": 2 / 3, "recall": 2 / 3, "ap": 0.8333333332916666, "f1": 2 / 3}, abs=0)
