@@ -11,7 +11,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.budgets import tokens
 from raglift.metrics.computing import compute, mean_title, title
 from raglift.metrics.measure import Choice, Number
-from raglift.metrics.parsing import parse, split_metrics
+from raglift.metrics.parsing import parse
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 from raglift.types.metric import Metric
@@ -167,14 +167,6 @@ def test_every_measure_has_a_name_to_import() -> None:
 def test_a_number_has_one_text(given: str | float, text: str) -> None:
     assert str(metrics.RBP(p=given) @ 10) == f"rbp({text})@10"
     assert parse(f"rbp(p={given})@10") == metrics.RBP(p=given) @ 10
-
-
-def test_commas_separate_metrics_but_not_the_settings_of_one() -> None:
-    assert split_metrics("ndcg@10, own(a=1,b=2)@5,,recall@tokens(9) ") == [
-        "ndcg@10",
-        "own(a=1,b=2)@5",
-        "recall@tokens(9)",
-    ]
 
 
 def test_every_measure_has_a_formula_and_a_source() -> None:

@@ -27,7 +27,6 @@ _TEXT = re.compile(
     rf"(?:@(?P<depth>{_DEPTH.pattern}))?\s*",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r",(?![^()]*\))")
 
 
 def parse(text: str) -> Metric:
@@ -81,11 +80,6 @@ def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
     if not isinstance(metric, str):
         raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
     return parse(metric)
-
-
-def split_metrics(text: str) -> list[str]:
-    """Return the texts of metrics that commas separate; those between the settings of one do not."""
-    return [part.strip() for part in _BETWEEN.split(text) if part.strip()]
 
 
 def parse_depth(text: str) -> int | Tokens | Calls | None:
