@@ -7,7 +7,6 @@ from pathlib import Path
 
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, Audit, Finding, Place
-from raglift.matching.rule import MatchRule
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
@@ -51,17 +50,6 @@ def test_a_text_that_occurs_nowhere_is_broken_and_the_nearest_passage_is_suggest
     place = finding.nearest.place
     assert finding.nearest.text == TOWER.text[place.start : place.end]
     assert "the day into his book" in finding.nearest.text
-
-
-def test_a_text_that_only_unicode_folding_finds_is_broken_and_the_option_is_named() -> None:
-    text = "“the keeper climbed the tower at dusk, trimmed the wick”".strip("“”").replace("e ", "e\u200b ")
-    finding = only(audited(Passage(text)).broken)
-    assert finding.kind == "nowhere"
-    assert finding.detail.startswith(
-        "in no document as it is written, but with unicode folding (--unicode-folding) once"
-    )
-    assert finding.places == (Place("tower", 0, 54),)
-    assert audited(Passage(text), match=MatchRule(unicode_folding=True)).broken == ()
 
 
 def test_a_short_text_is_one_of_few_letters_of_an_alphabet() -> None:
@@ -120,13 +108,6 @@ def test_facts_that_overlap_are_a_warning_also_without_documents() -> None:
     inside = Passage("The keeper climbed the tower at dusk"), Passage("keeper climbed the tower")
     query = Query("q", "?", tuple(Fact((passage,)) for passage in inside))
     assert kinds(audit(Dataset((query,))).findings) == [("overlap", "relevant[1]")]
-
-
-def test_texts_of_which_one_ends_as_the_other_begins_overlap() -> None:
-    texts = ("The keeper climbed the tower at dusk, trimmed the wick", "at dusk, trimmed the wick, and wrote the day")
-    for pair in (texts, texts[::-1]):
-        query = Query("q", "?", tuple(Fact((Passage(text),)) for text in pair))
-        assert kinds(audit(Dataset((query,))).findings) == [("overlap", "relevant[1]")]
 
 
 def test_a_fact_of_an_unanswerable_query_is_a_warning() -> None:

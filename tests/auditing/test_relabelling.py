@@ -85,18 +85,6 @@ def test_everything_else_is_kept(tmp_path: Path) -> None:
     assert entry["judged_irrelevant"] == [{"doc": "tower", "start": 89, "end": 110}]
 
 
-def test_annotators_are_kept(tmp_path: Path) -> None:
-    judge = {"model": "openai:gpt-4o-mini", "prompt": "relevance@3f9a1c07", "date": "2026-11-21"}
-    given = [{"text": "trimmed the wick", "annotator": judge}, {"text": "nowhere at all", "annotator": judge}]
-    irrelevant = [{"text": "“It blows,” he wrote.", "annotator": judge}]
-    path = written(tmp_path, *given, annotator=judge, judged_irrelevant=irrelevant)
-    entry = json.loads(relabel(path, [DOCUMENT], "offsets").lines[0])
-    start = TEXT.index("trimmed")
-    assert entry["relevant"] == [{"doc": "tower", "start": start, "end": start + 16, "annotator": judge}, given[1]]
-    assert entry["judged_irrelevant"] == [{"doc": "tower", "start": 89, "end": 110, "annotator": judge}]
-    assert entry["annotator"] == judge
-
-
 def test_documents_and_a_known_form_are_needed(tmp_path: Path) -> None:
     path = written(tmp_path, "trimmed the wick")
     with pytest.raises(ConfigurationError, match="found no documents"):
@@ -111,23 +99,6 @@ def test_a_file_that_cannot_be_read_is_told_with_every_fault(tmp_path: Path) -> 
     with pytest.raises(DatasetError, match="nothing was written") as caught:
         relabel(path, [DOCUMENT])
     assert len(caught.value.faults) == 3
-
-
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        ("", "no queries"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"id": "1", "query": "q"}\n{"id": "1", "query": "r"}\n', 'the id "1" again'),
-        ('{"id": "1", "query": "q", "query": "r"}\n', "twice in one object"),
-        ('{"id": "1", "query": "q", "relevant": [NaN]}\n', "NaN"),
-    ],
-)
-def test_what_could_not_be_loaded_is_not_moved(tmp_path: Path, content: str, found: str) -> None:
-    path = tmp_path / "queries.jsonl"
-    path.write_text(content)
-    with pytest.raises(DatasetError, match=found):
-        relabel(path, [DOCUMENT])
 
 
 @pytest.mark.slow

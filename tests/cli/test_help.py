@@ -19,8 +19,8 @@ from raglift.cli import choices
 from raglift.cli.app import app
 from raglift.cli.command import PANELS
 from raglift.cli.report import FORMATS as REPORT_FORMATS
-from raglift.datasets.formats.catalogue import EVIDENCE, FORMATS
-from raglift.datasets.formats.writing import DROPPABLE, WRITTEN_FORMATS
+from raglift.datasets.formats.catalogue import FORMATS
+from raglift.datasets.formats.writing import WRITTEN_FORMATS
 from raglift.grading.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
@@ -129,8 +129,6 @@ def test_there_is_a_function_for_every_command() -> None:
         ("evaluate", "--dtype", get_args(Dtype)),
         ("labels convert", "--from", FORMATS),
         ("labels convert", "--to", WRITTEN_FORMATS),
-        ("labels convert", "--evidence", EVIDENCE),
-        ("labels convert", "--drop", DROPPABLE),
         ("labels anchor", "--to", get_args(RelabelForm)),
         ("report", "--format", REPORT_FORMATS),
         ("score", "--from", get_args(Form)),

@@ -56,12 +56,6 @@ def test_a_quote_that_occurs_twice(text: str, first: str) -> None:
     assert find(text, first, "tail") is None
 
 
-def test_long_lists_of_lines_are_cut() -> None:
-    location = Location("labels", [])
-    Sources([Document("doc", "again\n" * 30)]).find_quote("doc", "again", "again", location)
-    assert location.faults[0].found == '"again" 30 times in doc, at lines 1, 2, 3, 4, 5 and 25 more'
-
-
 @st.composite
 def wrapped_texts(draw: st.DrawFn) -> tuple[str, int, int]:
     """A text of random words between random white space, and a span that begins and ends with words."""
@@ -91,14 +85,3 @@ def test_a_span_with_unique_quotes_resolves_to_itself(
     assume(occurs_once(normalize(first), normalize(text)) and occurs_once(normalize(last), normalize(text)))
     quote = unicodedata.normalize(form, first.upper() if first.upper().lower() == first.lower() else first)
     assert find(text, quote, last) == passage
-
-
-@pytest.mark.slow
-def test_a_hundred_labels_in_a_long_document() -> None:
-    text = "\n".join(f"Line {number} of the book is – like the others – short." for number in range(60_000))
-    sources = Sources([Document("book", text)])
-    for number in range(0, 60_000, 600):
-        location = Location("labels", [])
-        span = sources.find_quote("book", f"line {number} of", "others – short.", location)
-        assert span is not None
-        assert text[slice(*span)] == f"Line {number} of the book is – like the others – short."

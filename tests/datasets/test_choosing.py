@@ -32,11 +32,6 @@ def test_a_sample_is_so_many_queries_in_their_order_and_the_same_again(n: int, s
     assert (found.documents, found.name) == (DATASET.documents, "five")
 
 
-def test_seeds_draw_other_samples() -> None:
-    drawn = {tuple(ids(DATASET.sample(2, seed))) for seed in range(100)}
-    assert len(drawn) == 10, "each pair of the five is drawn by some seed"
-
-
 @pytest.mark.parametrize(
     ("asked", "kept"),
     [
@@ -69,9 +64,3 @@ def test_what_keeps_no_query_is_said(asked: dict[str, Any], message: str) -> Non
 def test_an_id_that_no_query_has_is_said() -> None:
     with pytest.raises(DatasetError, match="there is no such query"):
         DATASET.only(ids=["a", "f"])
-
-
-@pytest.mark.parametrize("n", [0, 6, -1, 2.0, True])
-def test_so_many_cannot_be_drawn(n: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"^n: found"):
-        DATASET.sample(n)

@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.datasets.documents import read_documents, write_document_lines
-from raglift.datasets.formats.writing import write_dataset
-from raglift.errors import DatasetError
-from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
-from raglift.types.labels import Fact, Passage, Query
 
 
 def test_a_jsonl_file_holds_one_document_on_each_line(tmp_path: Path) -> None:
@@ -37,34 +33,6 @@ def test_an_integer_has_as_much_room_as_ids_and_hashes_take(tmp_path: Path, numb
     path = tmp_path / "corpus.jsonl"
     path.write_text(f'{{"_id": {number}, "text": "x", "metadata": {{"hash": {number}}}}}\n', encoding="utf-8")
     assert read_documents(path) == (Document(str(number), "x", {"hash": number}),)
-
-
-@pytest.mark.parametrize("number", [-(2**63) - 1, 2**64, 10**400])
-def test_a_larger_integer_is_neither_read_nor_written(tmp_path: Path, number: int) -> None:
-    path = tmp_path / "corpus.jsonl"
-    path.write_text(f'{{"_id": "a", "text": "x", "metadata": {{"n": {number}}}}}\n', encoding="utf-8")
-    with pytest.raises(
-        DatasetError, match=r"corpus\.jsonl:1: found an integer of \d+ digits; expected one that 64 bits"
-    ):
-        read_documents(path)
-    fact = Fact((Passage("x", "a", 0, 1),))
-    dataset = Dataset((Query("q", "What?", (fact,)),), (Document("a", "x", {"n": number}),), "numbers")
-    with pytest.raises(DatasetError, match='"n"'):
-        write_dataset(dataset, tmp_path / "new", format="jsonl")
-
-
-def test_a_file_without_documents(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.jsonl"
-    path.write_text("\n \n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"corpus\.jsonl: found no documents"):
-        read_documents(path)
-
-
-def test_a_binary_file(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.jsonl"
-    path.write_bytes(b'{"_id": "a", "text": "b"}\n\0\0\n')
-    with pytest.raises(DatasetError, match=r"corpus\.jsonl:2: found a NUL byte"):
-        read_documents(path)
 
 
 texts = st.text(st.sampled_from("a \n\r\u2028\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raglift.datasets.documents import read_documents
-from raglift.errors import ConfigurationError, DatasetError, DocumentWarning
+from raglift.errors import DatasetError, DocumentWarning
 from raglift.types.documents import Document
 
 if TYPE_CHECKING:
@@ -18,10 +18,6 @@ def fault_of(documents: object) -> str:
         read_documents(documents)  # type: ignore[arg-type]
     (fault,) = caught.value.faults
     return str(fault)
-
-
-def test_none_is_no_documents() -> None:
-    assert read_documents(None) == ()
 
 
 def test_records_and_mappings_are_taken_as_they_are() -> None:
@@ -80,14 +76,6 @@ def test_what_is_not_read_of_a_folder_is_counted(tmp_path: Path) -> None:
     assert warning.filename == __file__
 
 
-def test_names_of_files_add_no_lines_to_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("words")
-    (tmp_path / "b\n::error::c.\x1b[31mqmd").write_text("words")
-    with pytest.warns(DocumentWarning) as caught:
-        read_documents(tmp_path)
-    assert str(caught[0].message).isprintable()
-
-
 @pytest.mark.parametrize(
     ("include", "doc_ids"),
     [
@@ -106,12 +94,6 @@ def test_patterns_include_more_of_a_folder(tmp_path: Path, include: str | list[s
         read_documents(tmp_path, include=["*.qmd", "*.rst"])
     with pytest.raises(DatasetError, match=r'include: "\." matches none'):
         read_documents(tmp_path, include=[".", ""])
-
-
-@pytest.mark.parametrize("documents", [None, {"a": "text"}, __file__])
-def test_patterns_need_a_folder(documents: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"include: found .*expected it with a folder of files"):
-        read_documents(documents, include="*.qmd")  # type: ignore[arg-type]
 
 
 @pytest.mark.filterwarnings("ignore::raglift.errors.DocumentWarning")
@@ -144,12 +126,3 @@ def test_missing_and_empty(tmp_path: Path) -> None:
 def test_other_encodings(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "a.txt").write_bytes(data)
     assert re.match(message, fault_of(tmp_path))
-
-
-def test_every_bad_file_is_reported(tmp_path: Path) -> None:
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_bytes(b"\xff")
-    (tmp_path / "c.txt").write_text("fine")
-    with pytest.raises(DatasetError) as caught:
-        read_documents(tmp_path)
-    assert [fault.where for fault in caught.value.faults] == ["a.txt:1", "b.txt:1"]

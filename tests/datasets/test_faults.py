@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.utilities.validation import Location, nearest, quoted, shown
+from raglift.utilities.validation import Location, shown
 
 
 def test_places_nest() -> None:
@@ -48,13 +48,3 @@ def test_what_a_terminal_would_act_on_is_in_no_fault() -> None:
 def test_values_are_shown_on_one_line(value: object, words: str) -> None:
     assert shown(value) == words
     words.encode()
-
-
-def test_long_texts_are_cut_in_the_middle() -> None:
-    assert quoted("a" * 50 + "b" * 50) == '"' + "a" * 30 + "…" + "b" * 30 + '"'
-
-
-def test_nearest_first() -> None:
-    assert nearest("relevent", ["query", "relevant"]) == 'one of "query", "relevant"; nearest: "relevant"'
-    assert nearest("zzz", ["query"]) == 'one of "query"'
-    assert nearest("zzz", []) == "nothing: there is none"

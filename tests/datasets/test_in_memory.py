@@ -46,14 +46,6 @@ def test_nothing_to_ask(given: object, found: str) -> None:
     assert [fault.found for fault in caught.value.faults] == [found]
 
 
-def test_an_unknown_query_names_the_nearest() -> None:
-    dataset = Dataset((Query("first-lit", "When?"), Query("tower-steps", "How many?")), name="lighthouse")
-    with pytest.raises(DatasetError, match=r'lighthouse.*\n.*found "first-lot".*nearest: "first-lit"'):
-        dataset.query("first-lot")
-    with pytest.raises(DatasetError, match="there is none"):
-        Dataset(()).query("x")
-
-
 @pytest.mark.parametrize("documents", ["a/path", [3], {"": "text"}])
 def test_what_is_no_document_is_refused(documents: object) -> None:
     with pytest.raises(DatasetError, match="documents"):

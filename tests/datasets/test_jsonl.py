@@ -224,12 +224,6 @@ def test_all_faults_are_reported_together(tmp_path: Path) -> None:
     ]
 
 
-def test_a_duplicate_id_names_the_first_line(tmp_path: Path) -> None:
-    path = write(tmp_path, '{"id": 1, "query": "a"}', "", '{"id": "1", "query": "b"}')
-    (fault,) = faults_of(path)
-    assert fault == Fault("queries.jsonl:3: id", 'the id "1" of line 1', "a unique id")
-
-
 def test_labels_without_documents_are_one_fault(tmp_path: Path) -> None:
     anchor = {"doc": "tides.md", "from": "Low", "to": "six"}
     span = {"doc": "tides.md", "start": 0, "end": 4}
@@ -246,19 +240,6 @@ def test_a_text_with_a_document_needs_no_documents(tmp_path: Path) -> None:
     assert query.facts[0].passages == (Passage("x", "tides.md"),)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\r\n \t\n", b"\xef\xbb\xbf"], ids=["empty", "blank lines", "mark"])
-def test_a_file_without_queries(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "queries.jsonl"
-    path.write_bytes(content)
-    (fault,) = faults_of(path)
-    assert fault == Fault("queries.jsonl", "no queries", "one JSON object on each line")
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    (fault,) = faults_of(tmp_path / "queries.jsonl")
-    assert "No such file" in fault.found
-
-
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_line_ends_and_a_byte_order_mark(tmp_path: Path, end: bytes) -> None:
     path = write(tmp_path, b'\xef\xbb\xbf{"id": "a", "query": "A?"}', "", '{"id": "b", "query": "B?"}', end=end)
@@ -271,20 +252,6 @@ def test_other_line_separators_do_not_end_a_line(tmp_path: Path) -> None:
     text = "one\u2028two\u2029three\x85four"
     path = write(tmp_path, line(relevant=[text]))
     assert read_queries(path)[0].facts[0].passages[0].text == text
-
-
-def test_surrogate_pairs_are_characters(tmp_path: Path) -> None:
-    path = write(tmp_path, '{"id": "q", "query": "\\ud83d\\ude00"}')
-    assert read_queries(path)[0].text == "😀"
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_other_encodings_are_named(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "queries.jsonl"
-    path.write_bytes('{"id": "q", "query": "When?"}'.encode(encoding))
-    (fault,) = faults_of(path)
-    assert "UTF-16" in fault.found
-    assert "UTF-8" in fault.expected
 
 
 def test_bad_bytes_are_located_line_by_line(tmp_path: Path) -> None:
@@ -373,9 +340,3 @@ def test_pages_and_documents_that_are_not_there(
     (fault,) = faults_of(write(tmp_path, relevant(passage)), PAGED)
     assert (fault.where, fault.found) == (f"queries.jsonl:1: relevant[0]{where}", found)
     assert expected in fault.expected
-
-
-def test_pages_and_documents_need_the_documents(tmp_path: Path) -> None:
-    path = write(tmp_path, line(relevant=[{"doc": "manual.pdf"}, {"doc": "manual.pdf", "page": 3}]))
-    (fault,) = faults_of(path, ())
-    assert fault.found.startswith("no documents for 2 labels that point into one")

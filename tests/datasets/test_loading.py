@@ -63,17 +63,6 @@ def test_documents_by_the_name_of_a_corpus(folder: Path, monkeypatch: pytest.Mon
     assert [document.id for document in load_documents("lighthouse")] == ["a.md"]
 
 
-@pytest.mark.usefixtures("no_texts")
-def test_documents_by_a_name_whose_text_is_not_there() -> None:
-    with pytest.raises(CorpusMissing, match="raglift corpus fetch war_and_peace"):
-        load_documents("war_and_peace")
-
-
-def test_documents_by_a_name_that_is_none(folder: Path) -> None:
-    with pytest.raises(DatasetError, match=r"no such file or folder; expected .*the name of a corpus"):
-        load_dataset(folder / "queries.jsonl", documents="lighthose")
-
-
 def test_documents_of_a_dataset(folder: Path) -> None:
     assert load_documents(folder) == load_documents(folder / "documents") == (Document("a.md", "zero one two"),)
     assert load_dataset(folder / "queries.jsonl", documents=folder).documents == (Document("a.md", "zero one two"),)
@@ -109,11 +98,6 @@ def test_a_bundled_corpus(no_texts: None, name: str) -> None:
     assert dataset.name == "lighthouse"
     assert len(dataset) == find_corpus("lighthouse").query_count
     assert all(passage.start is not None for query in dataset for fact in query.facts for passage in fact.passages)
-
-
-def test_a_corpus_without_its_text(no_texts: None) -> None:
-    with pytest.raises(CorpusMissing, match="raglift corpus fetch war_and_peace"):
-        load_dataset("war_and_peace")
 
 
 def test_a_path_goes_before_a_name(no_texts: None, folder: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from raglift.retrieval.batches import batches_by_shape, can_be_padded, compute_by_shape, prompt_of, shape_of
+from raglift.retrieval.batches import can_be_padded, compute_by_shape, prompt_of, shape_of
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import load_sentence_transformer
@@ -95,17 +95,6 @@ def test_a_shape_holds_what_the_model_reads_of_a_text_and_little_more(tokens: in
     assert limit is None or shape.length <= limit
     assert shape.length % 16 == 0 or shape.length == limit
     assert shape.full == (shape.length == read)
-
-
-@given(st.lists(st.integers(1, 300), max_size=200))
-def test_batches_hold_each_item_once_in_one_shape_and_get_longer(tokens: list[int]) -> None:
-    batches = batches_by_shape(range(len(tokens)), tokens, 256, 8)
-    assert sorted(place for batch in batches for place in batch) == list(range(len(tokens)))
-    for batch in batches:
-        assert len(batch) <= 8
-        assert len({shape_of(tokens[place], 256) for place in batch}) == 1
-    lengths = [shape_of(tokens[batch[0]], 256) for batch in batches]
-    assert lengths == sorted(lengths)
 
 
 def test_results_are_in_the_order_of_the_items_and_each_item_is_padded_by_its_own_length() -> None:

@@ -50,12 +50,6 @@ def test_what_is_said_of_a_model_for_english(language: str) -> None:
     assert vocabulary_warnings([known, known]) == ([] if said is None else [said])
 
 
-def test_syllables_that_are_taken_apart_count_once() -> None:
-    (known,) = vocabularies(SentenceTransformerEmbedder(), ["저녁마다 등대지기는 등불의 심지를 자른다."])
-    assert known.letters_per_token is not None
-    assert known.letters_per_token < 1
-
-
 def test_numbers_and_punctuation_say_nothing_of_a_language() -> None:
     (known,) = vocabularies(SentenceTransformerEmbedder(), ["12.5 | 1,013 | 47 %", "2026-11-23"])
     assert (known.unknown, known.letters_per_token, known.language) == (0, None, None)
@@ -75,12 +69,6 @@ def test_numbers_and_punctuation_say_nothing_of_a_language() -> None:
 def test_models_are_found_in_what_holds_them(system: Any) -> None:
     found = [known.model for known in vocabularies(system, [ENGLISH])]
     assert found == ([] if isinstance(system, type) else ["all-MiniLM-L6-v2"])
-
-
-def test_a_model_that_refers_to_itself_ends() -> None:
-    holder = SimpleNamespace()
-    holder.self = holder
-    assert vocabularies(holder, [ENGLISH]) == []
 
 
 def test_nothing_is_known_of_a_model_whose_files_are_elsewhere(tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import raglift as rl
-from raglift.errors import DatasetError
 from raglift.results.evaluation import Evaluation
 
 Run = Callable[..., tuple[int, str, str]]
@@ -60,16 +58,3 @@ def test_rankings_and_labels_are_read_from_pipes(place: Path, piped: Callable[[s
     code, out, err = run("score", "--run", given, "--qrels", piped(QRELS), "--from", form, "--names", "x")
     assert (code, err) == (0, "")
     assert out == run("score", "--run", place / "r.trec", "--qrels", place / "r.qrels", "--names", "x")[1]
-
-
-def test_queries_are_read_from_a_pipe(piped: Callable[[str], str]) -> None:
-    dataset = rl.load_dataset(piped(QUERIES))
-    assert [query.id for query in dataset.queries] == ["q1"]
-    with pytest.raises(DatasetError, match=r"\.jsonl:1: "):
-        rl.load_dataset(piped("no JSON"))
-
-
-def test_a_pipe_that_never_ends_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAGLIFT_MAX_BYTES", "100000")
-    with pytest.raises(DatasetError, match="more than 100,000 bytes"):
-        rl.load_dataset("/dev/zero")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from raglift.matching.nearest import lost_labels_note
 from raglift.matching.overlap import cover_passage, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule, Text
-from raglift.retrieval.chunkers import Chunker
 from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.retrieval.vocabulary import vocabularies
@@ -49,51 +48,37 @@ _Overlaps: TypeAlias = "dict[int, dict[tuple[int, int], list[tuple[int, PassageM
 
 
 @dataclass(frozen=True, eq=False)
-class Located:
+class _Located:
     """The passages of the labelled queries and where they are, looked for once for all ways of chunking."""
 
     passages: Mapping[_Key, Passage]
-    """In dataset order; with its location where a passage has only one."""
+    """In dataset order; with its location if a passage has only one."""
     places: Places
     """Of these passages, by their numbers."""
 
-    @classmethod
-    def of(cls, dataset: Dataset, labels: Sequence[Label], found_at: Sequence[Occurrences], places: Places) -> Located:
-        """Return the passages of labelled queries alone, of all the labels."""
-        passages: dict[_Key, Passage] = {}
-        number = np.full(len(labels), -1, dtype=np.int64)
-        for row, (label, at) in enumerate(zip(labels, found_at, strict=True)):
-            if dataset.queries[label.query].is_labelled:
-                number[row] = len(passages)
-                passages[label.query, label.fact, label.alternative] = _placed(label.passage, at, dataset)
-        passage = number[places.passage]
-        rows = passage >= 0
-        return cls(
-            passages,
-            Places(passage[rows], places.document[rows], places.start[rows], places.end[rows]),
-        )
+
+def _locate(dataset: Dataset, labels: Sequence[Label], found_at: Sequence[Occurrences], places: Places) -> _Located:
+    passages: dict[_Key, Passage] = {}
+    number = np.full(len(labels), -1, dtype=np.int64)
+    for row, (label, at) in enumerate(zip(labels, found_at, strict=True)):
+        if dataset.queries[label.query].is_labelled:
+            number[row] = len(passages)
+            passages[label.query, label.fact, label.alternative] = _placed(label.passage, at, dataset)
+    passage = number[places.passage]
+    rows = passage >= 0
+    return _Located(passages, Places(passage[rows], places.document[rows], places.start[rows], places.end[rows]))
 
 
-def audit_chunking(
+def _audit_chunking(
     name: str,
     chunks: Sequence[Chunk],
     dataset: Dataset,
-    located: Located,
+    located: _Located,
     rule: MatchRule,
     ks: Sequence[int],
     read_in_part: int | None,
 ) -> ChunkingAudit:
-    """Return what a way of chunking does to the labels.
-
-    Args:
-        name: of the chunker.
-        chunks: all its chunks, with checked offsets.
-        dataset: the queries, and the documents.
-        located: the passages of its labelled queries, with their locations.
-        rule: what counts as a match, for the attainable recall.
-        ks: the depths of the attainable recall.
-        read_in_part: how many chunks the embedding model truncates, if that is known.
-    """
+    """Return what a way of chunking, whose chunks have checked offsets, does to the labels."""
     touches = touching_chunks(
         dataset.queries,
         chunks,
@@ -103,24 +88,15 @@ def audit_chunking(
         also_by_text=True,  # matching does not look at the places of literal texts
         places=located.places,
     )
-    rules = (rule, other_rule(rule))
-    directions, overlaps = _compare(dataset, located.passages, chunks, touches, rules)
-    lengths = np.array([len(chunk.text) for chunk in chunks], dtype=np.float64)
+    directions, overlaps = _compare(dataset, located.passages, chunks, touches, rule)
     return ChunkingAudit(
         name=name,
         chunks=len(chunks),
-        mean_length=float(lengths.mean()) if len(lengths) else float("nan"),
+        mean_length=float(np.mean([len(chunk.text) for chunk in chunks])) if chunks else float("nan"),
         read_in_part=read_in_part,
         placements=tuple(_placement(directions[key]) for key in located.passages),
-        attainable=tuple(_attainable(dataset, overlaps[0], rule, ks)),
-        attainable_beside=tuple(_attainable(dataset, overlaps[1], rules[1], ks)),
+        attainable=tuple(_attainable(dataset, overlaps, rule, ks)),
     )
-
-
-def other_rule(rule: MatchRule) -> MatchRule:
-    """Return containment for coverage, and coverage for containment, with the same normalization."""
-    mode: Literal["containment", "coverage"] = "containment" if rule.by_coverage else "coverage"
-    return MatchRule(mode, rule.minimum_length, rule.unicode_folding)
 
 
 def _placed(passage: Passage, at: Occurrences, dataset: Dataset) -> Passage:
@@ -137,21 +113,17 @@ def _compare(
     placed: Mapping[_Key, Passage],
     chunks: Sequence[Chunk],
     touches: Touches,
-    rules: tuple[MatchRule, MatchRule],
-) -> tuple[dict[_Key, set[int]], tuple[_Overlaps, _Overlaps]]:
+    rule: MatchRule,
+) -> tuple[dict[_Key, set[int]], _Overlaps]:
     """Compare passages with the chunks that overlap them.
 
     Returns:
         For each passage, how chunks lie to it (values of `Direction`), determined by locations where they are known;
-        and for each query, what matches by each of the rules.
+        and for each query, what matches by the rule.
     """
-    rule = rules[0]
     by_place = MatchRule("coverage", rule.minimum_length, rule.unicode_folding)
     directions: dict[_Key, set[int]] = defaultdict(set)
-    overlaps: tuple[_Overlaps, _Overlaps] = (
-        defaultdict(lambda: defaultdict(list)),
-        defaultdict(lambda: defaultdict(list)),
-    )
+    overlaps: _Overlaps = defaultdict(lambda: defaultdict(list))
     text, batch = Text(rule), 0
     for query, fact, alternative, number in _rows(dataset, touches):
         if number // _BATCH != batch:  # normalized texts of no more chunks than that are kept
@@ -160,11 +132,9 @@ def _compare(
         overlap = cover_passage(chunk, placed[key], by_place, text)
         if overlap is not None:
             directions[key].add(overlap.direction)
-        passage = dataset.queries[query].facts[fact].passages[alternative]
-        for of_rule, found in zip(rules, overlaps, strict=True):
-            match = match_passage(chunk, passage, of_rule, text)
-            if match is not None:
-                found[query][fact, alternative].append((number, match))
+        match = match_passage(chunk, dataset.queries[query].facts[fact].passages[alternative], rule, text)
+        if match is not None:
+            overlaps[query][fact, alternative].append((number, match))
     return directions, overlaps
 
 
@@ -221,17 +191,15 @@ def audit(
         chunkers: ways to chunk the documents: `"recursive:1000/100"`, `"module:factory"`, a `Chunker`,
             or a splitter of another library.
         chunks: chunks that are already there, as those of an index.
-        match: "coverage", "containment" or a `MatchRule` of one of them, for the attainable recall; that by the other
-            stands beside it.
+        match: "coverage", "containment" or a `MatchRule` of one of them, for the attainable recall.
         ks: the depths of the attainable recall.
-        embedding: "minilm" counts the chunks that are longer than the embedded model reads; None, or any other model,
-            counts none.
+        embedding: "minilm" counts the chunks that are longer than the embedded model reads; anything else counts none.
 
     Raises:
         ConfigurationError: an argument that cannot be used, or chunkers without documents.
     """
     rule, depths = _checked_rule(match), _checked_depths(ks)
-    _check_dataset(dataset, chunkers, chunks)
+    _check_dataset(dataset, chunkers)
     ways = list(map(as_chunker, chunkers))
     labels = labels_of(dataset)
     passages = [label.passage for label in labels]
@@ -247,11 +215,13 @@ def audit(
         unicode_folding=rule.unicode_folding,
     )
     notes = [] if dataset.documents else ["no documents: whether the texts of the labels occur in them is not known"]
-    located = Located.of(dataset, labels, found_at, places)
+    located = _locate(dataset, labels, found_at, places)
     chunkings = []
-    for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (checked is not None):
-        cut = checked or () if of_chunker is None else of_chunker.split(dataset.documents)
-        chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, embedding, notes))
+    for chunker in [*ways, *([] if checked is None else [None])]:
+        cut = checked or () if chunker is None else chunker.split(dataset.documents)
+        read_in_part = _count_read_in_part(cut, notes) if embedding == EMBEDDED_MODEL else None
+        name = _GIVEN if chunker is None else str(chunker)
+        chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, read_in_part))
     if embedding == EMBEDDED_MODEL:
         texts = [*(query.text for query in dataset.queries), *(document.text for document in dataset.documents)]
         notes += vocabulary_warnings(vocabularies(SentenceTransformerEmbedder(), texts))
@@ -271,30 +241,15 @@ def audit(
         chunkings=tuple(chunkings),
         notes=tuple(dict.fromkeys(notes)),
         label_sources=dataset.label_sources,
-        match_beside=other_rule(rule),
     )
 
 
-def _audit_chunking(
-    name: str,
-    chunks: Sequence[Chunk],
-    dataset: Dataset,
-    located: Located,
-    rule: MatchRule,
-    ks: Sequence[int],
-    embedding: str | None,
-    notes: list[str],
-) -> ChunkingAudit:
-    """Return what a way of chunking does to the labels; what could not be told goes to the notes."""
-    read_in_part = None
-    if embedding == EMBEDDED_MODEL:
-        try:
-            read_in_part = chunks_read_in_part(chunks)
-        except (MissingDependency, ModelError) as error:
-            notes.append(f"how many chunks are longer than the embedding model reads is not known: {error}")
-    elif embedding is not None:
-        notes.append(f"how many chunks are longer than {embedding!r} reads is not known: only {EMBEDDED_MODEL!r} is")
-    return audit_chunking(name, chunks, dataset, located, rule, ks, read_in_part)
+def _count_read_in_part(chunks: Sequence[Chunk], notes: list[str]) -> int | None:
+    try:
+        return chunks_read_in_part(chunks)
+    except (MissingDependency, ModelError) as error:
+        notes.append(f"how many chunks are longer than the embedding model reads is not known: {error}")
+        return None
 
 
 def _checked_rule(match: str | MatchRule) -> MatchRule:
@@ -314,23 +269,18 @@ def _checked_depths(ks: Sequence[int]) -> tuple[int, ...]:
     raise ConfigurationError(f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10)")
 
 
-def _check_dataset(dataset: object, chunkers: object, chunks: object) -> None:
+def _check_dataset(dataset: object, chunkers: Sequence[Any]) -> None:
     if not isinstance(dataset, Dataset):
         raise ConfigurationError(
             f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or Dataset.from_dict()"
         )
-    if isinstance(chunkers, str) or not isinstance(chunkers, (list, tuple)):
+    if isinstance(chunkers, str):
         raise ConfigurationError(f"chunkers: found {chunkers!r}; expected a list, as ['recursive:1000/100']")
-    for chunker in chunkers:
-        if not isinstance(chunker, (str, Chunker)):
-            raise ConfigurationError(f"chunkers: found a {type(chunker).__name__}; expected chunkers, or their texts")
     if chunkers and not dataset.documents:
         raise ConfigurationError(
             f"chunkers: found some, and no documents in {dataset.name!r}; expected documents to chunk: "
             "load_dataset(…, documents=…), or --documents"
         )
-    if chunks is not None and not isinstance(chunks, (list, tuple)):
-        raise ConfigurationError(f"chunks: found a {type(chunks).__name__}; expected a list of Chunk")
 
 
 def _checked_chunks(dataset: Dataset, chunks: Sequence[object]) -> list[Chunk]:

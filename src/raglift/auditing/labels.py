@@ -192,26 +192,16 @@ def _about_places(
     elsewhere = find_occurrences(anywhere, documents, unicode_folding=unicode_folding)
     texts = [passage.text or "" for passage, others in zip(passages, elsewhere, strict=True) if not others.count]
     similar = dict(zip(texts, nearest_passages(texts, documents), strict=True))
-    folded = {} if unicode_folding else _found_when_folded(texts, documents)
     for number, passage, others in zip(lost, passages, elsewhere, strict=True):
         if others.count:
             detail = f"not {_named(passage)}, but {others}"
             yield number, labels[number].finding("nowhere", detail, others.places)
-        elif (when_folded := folded.get(passage.text or "")) is not None:
-            detail = f"in no document as it is written, but with unicode folding (--unicode-folding) {when_folded}"
-            yield number, labels[number].finding("nowhere", detail, when_folded.places)
         else:
             detail = f"not {_named(passage)}, nor elsewhere" if passage.doc_id else "in no document"
             found = similar[passage.text or ""]
             place = None if found is None else Place(found.doc_id, found.start, found.end)
             nearest = None if found is None or place is None else Nearest(place, found.text, found.likeness)
             yield number, labels[number].finding("nowhere", detail, (), nearest)
-
-
-def _found_when_folded(texts: Sequence[str], documents: Sequence[Document]) -> dict[str, Occurrences]:
-    """Return where texts occur that are written with other characters in the documents, by text."""
-    found = find_occurrences([Passage(text) for text in texts], documents, unicode_folding=True) if texts else ()
-    return {text: at for text, at in zip(texts, found, strict=True) if at.count}
 
 
 def _named(passage: Passage) -> str:

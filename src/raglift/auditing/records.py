@@ -11,8 +11,6 @@ from raglift.types.labels import PEOPLE, LabelSources
 if TYPE_CHECKING:
     import pandas as pd
 
-    from raglift.matching.rule import MatchRule
-
 Kind = Literal[
     "unresolved",
     "nowhere",
@@ -123,8 +121,6 @@ class ChunkingAudit:
     """For each passage of the labelled queries, in their order, one of `PLACEMENTS`."""
     attainable: tuple[Attainable, ...]
     """At each depth."""
-    attainable_beside: tuple[Attainable, ...] = ()
-    """At each depth by the other rule: containment beside coverage, and the other way round."""
 
     def count(self, placement: str) -> int:
         """Return how many passages lie so."""
@@ -155,8 +151,6 @@ class Audit(Presentable):
     """What could not be looked into."""
     label_sources: LabelSources = PEOPLE
     """Who gave the labels."""
-    match_beside: MatchRule | None = None
-    """The other match rule, of `attainable_beside`."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -197,22 +191,23 @@ class Audit(Presentable):
     def chunkings_to_frame(self) -> pd.DataFrame:
         """Return one row a chunker.
 
-        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, `recall@k` and
-        `exact@k` for each k, and the same by the other match rule, such as `recall@k by containment`.
+        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, and `recall@k` and
+        `exact@k` for each k.
         """
         import pandas as pd
 
-        columns = ("chunker", "chunks", "mean_length", "read_in_part")
-        beside = "" if self.match_beside is None else f" by {self.match_beside.mode}"
-        chunkings = []
+        columns = ["chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS]
+        rows = []
         for each in self.chunkings:
-            figures: dict[str, object] = dict(
-                zip(columns, (each.name, each.chunks, each.mean_length, each.read_in_part), strict=True)
-            )
-            figures |= {placement: each.count(placement) for placement in PLACEMENTS}
-            for depths, rule in ((each.attainable, ""), (each.attainable_beside, beside)):
-                for at in depths:
-                    figures |= {f"recall@{at.k}{rule}": at.recall, f"exact@{at.k}{rule}": at.exact}
-            chunkings.append(figures)
-        frame = pd.DataFrame(chunkings) if chunkings else pd.DataFrame(columns=[*columns, *PLACEMENTS])
+            row: dict[str, object] = {
+                "chunker": each.name,
+                "chunks": each.chunks,
+                "mean_length": each.mean_length,
+                "read_in_part": each.read_in_part,
+                **{placement: each.count(placement) for placement in PLACEMENTS},
+            }
+            for at in each.attainable:
+                row |= {f"recall@{at.k}": at.recall, f"exact@{at.k}": at.exact}
+            rows.append(row)
+        frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
         return frame.astype({"read_in_part": "Int64"})

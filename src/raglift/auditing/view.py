@@ -16,7 +16,7 @@ from raglift.utilities.validation import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.auditing.records import Attainable, ChunkingAudit, Finding, Kind
+    from raglift.auditing.records import ChunkingAudit, Finding, Kind
 
 
 _SHOWN = 20
@@ -121,27 +121,20 @@ def _measures(audit: Audit) -> Iterator[Column[ChunkingAudit] | None]:
     for placement in PLACEMENTS:
         yield Column(_PLACED[placement], lambda chunking, placement=placement: f"{chunking.count(placement):,}")  # type: ignore[misc]
     yield None
-    first = audit.chunkings[0]
-    for number, each in enumerate(first.attainable):
-        yield Column(f"recall ceiling@{each.k}", partial(_recall_text, "attainable", number))
-    if audit.match_beside is None or not first.attainable_beside:
-        return
-    yield None
-    for number, each in enumerate(first.attainable_beside):
-        yield Column(f"by {audit.match_beside.mode} @{each.k}", partial(_recall_text, "attainable_beside", number))
+    for number, each in enumerate(audit.chunkings[0].attainable):
+        yield Column(f"recall ceiling@{each.k}", partial(_recall_text, number))
 
 
-def _recall_text(which: str, number: int, chunking: ChunkingAudit) -> str:
-    attainable: Attainable = getattr(chunking, which)[number]
+def _recall_text(number: int, chunking: ChunkingAudit) -> str:
+    attainable = chunking.attainable[number]
     recall = number_text(attainable.recall)
     return recall if attainable.exact else f"≤ {recall}"
 
 
 def _explained(audit: Audit) -> Iterator[str]:
     """Yield what the figures of the chunkers mean."""
-    beside = f"; below it by {audit.match_beside}" if audit.match_beside else ""
     yield (
-        f"Recall ceiling: the best that any retriever could score with these chunks; match by {audit.match}{beside}, "
+        f"Recall ceiling: the best that any retriever could score with these chunks; match by {audit.match}, "
         f"n = {audit.labelled:,}."
     )
     if any(chunking.read_in_part is not None for chunking in audit.chunkings):

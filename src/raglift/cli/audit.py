@@ -79,7 +79,6 @@ def _show_faults(error: DatasetError | CorpusError, request: AuditDataset) -> in
 def _as_json(audited: Audit) -> dict[str, Any]:
     return {
         **attributes(audited, "dataset", "queries", "labelled", "facts", "passages", "documents", "match"),
-        "match_beside": "" if audited.match_beside is None else str(audited.match_beside),
         **labels_json(audited.label_sources),
         "broken": len(audited.broken),
         "warnings": len(audited.warnings),
@@ -111,7 +110,6 @@ def _chunking(chunking: ChunkingAudit) -> dict[str, Any]:
         **attributes(chunking, "chunks", "mean_length", "read_in_part"),
         "passages": {placement: chunking.count(placement) for placement in PLACEMENTS},
         "attainable_recall": chunking.attainable,
-        "attainable_recall_beside": chunking.attainable_beside,
     }
 
 

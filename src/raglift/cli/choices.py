@@ -25,7 +25,6 @@ DATASET_FORMATS = (
     *("jsonl", "beir", "trec", "autorag", "llama-index", "hf", "ir"),
     *("rows", "squad", "ragas", "langsmith", "deepeval", "langfuse"),
 )
-DROPPABLE = ("annotators", "filters", "metadata")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 EXPORT_FORMATS = ("trec", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")

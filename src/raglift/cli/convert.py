@@ -28,7 +28,7 @@ def run(request: Convert) -> None:
         format=cast("FormatName | None", request.read_as),
         **_options(request),
     )
-    path = write_dataset(dataset, request.output, format=cast("WrittenFormat", request.write_as), drop=request.drop)
+    path = write_dataset(dataset, request.output, format=cast("WrittenFormat", request.write_as))
     read_as = request.read_as or recognize_format(user_path(request.source), _options(request))
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
     documents = f" and {len(dataset.documents):,} documents" if dataset.documents else ""
@@ -65,7 +65,7 @@ def _options(request: Convert) -> FormatOptions:
         if not equals:
             raise ConfigurationError(f"--decode: found {each!r}; expected a field and how it is read: passage=json")
         decode[name.strip()] = way
-    names = ("encoding", "split", "subset", "revision", "topics", "root", "delimiter", "evidence", "labels")
+    names = ("encoding", "split", "subset", "revision", "topics", "root", "delimiter")
     options = {name: value for name in names if (value := getattr(request, name)) is not None}
     several = {"columns": columns, "decode": decode, "where": request.where}
     return cast("FormatOptions", options | {name: value for name, value in several.items() if value})

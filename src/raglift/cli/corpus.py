@@ -34,7 +34,9 @@ def list_all(request: ListCorpora) -> None:
     table.add_column("title")
     table.add_column("text")
     for corpus in known_corpora():
-        table.add_row(corpus.name, f"{corpus.query_count:,}", corpus.title, "here" if corpus.path else corpus.status)
+        table.add_row(
+            corpus.name, f"{corpus.query_count:,}", corpus.descriptor.title, "here" if corpus.path else corpus.status
+        )
     Console().print(table)
 
 
@@ -52,16 +54,22 @@ def show(request: ShowCorpus) -> None:
 
 
 def _as_json(corpus: Corpus) -> dict[str, Any]:
-    about = attributes(corpus, "name", "title", "description", "language", "licence", "sources")
-    return {**about, "queries": corpus.query_count, **attributes(corpus, "queries_path", "path", "status")}
+    about = attributes(corpus.descriptor, "title", "description", "language", "licence", "sources")
+    return {
+        "name": corpus.name,
+        **about,
+        "queries": corpus.query_count,
+        **attributes(corpus, "queries_path", "path", "status"),
+    }
 
 
 def _facts(corpus: Corpus) -> list[tuple[str, str]]:
-    about = attributes(corpus, "name", "title", "description", "language", "licence")
+    about = attributes(corpus.descriptor, "title", "description", "language", "licence")
     places = [] if corpus.path is not None else [("looked in", str(place)) for place in corpus.places]
     return [
+        ("name", corpus.name),
         *about.items(),
-        *[("source", source) for source in corpus.sources],
+        *[("source", source) for source in corpus.descriptor.sources],
         ("queries", f"{corpus.query_count:,} in {corpus.queries_path}"),
         ("text", corpus.status),
         *places,
@@ -73,7 +81,7 @@ def fetch_text(request: FetchCorpus) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    name, url, encoding = request.name, request.url, request.encoding
+    name, url = request.name, request.url
     corpus = find_corpus(name)
     _, target = corpus.text_to_fetch()
     here = corpus.path
@@ -81,7 +89,7 @@ def fetch_text(request: FetchCorpus) -> None:
         message = f"{here}: at hand, nothing was downloaded (--url downloads all the same)"
         Console(stderr=request.as_json).print(message, markup=False, highlight=False, soft_wrap=True)
         try:
-            _print_resolution(load_dataset(name, encoding=encoding), here, as_json=request.as_json)
+            _print_resolution(load_dataset(name), here, as_json=request.as_json)
         except (CorpusError, DatasetError) as error:
             sys.stderr.write(printable(f"! {error}") + "\n")
         return
@@ -92,9 +100,7 @@ def fetch_text(request: FetchCorpus) -> None:
         path = fetch(
             corpus,
             url=url,
-            timeout=request.timeout,
             on_progress=lambda received, total: progress.update(task, completed=received, total=total),
-            encoding=encoding,
         )
     _print_resolution(load_dataset(name, documents=path), path, as_json=request.as_json)
 

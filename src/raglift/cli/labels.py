@@ -11,7 +11,6 @@ import typer
 from raglift.cli.arguments import AsJson, Chunkers, DatasetSource, Documents, Encoding, Include, UnicodeFolding
 from raglift.cli.choices import (
     DATASET_FORMATS,
-    DROPPABLE,
     EMBEDDINGS,
     WRITTEN_FORMATS,
     Several,
@@ -113,12 +112,6 @@ class Convert:
     """Rows: the field of a JSON object that has them, or the sheet of a workbook."""
     delimiter: str | None = None
     """CSV: character between columns."""
-    evidence: Annotated[str | None, choice(("answer", "context"))] = None
-    """SQuAD: the passage that is labelled. Default: answer."""
-    labels: Annotated[str | None, choice(("spans", "texts", "ids"))] = None
-    """AutoRAG: what labels become. Default: spans."""
-    drop: Annotated[Several, choice(DROPPABLE)] = ()
-    """Leave these out, if the format cannot hold them."""
     as_json: AsJson = False
 
 
@@ -194,8 +187,4 @@ class FetchCorpus:
     name: CorpusName
     url: str | None = None
     """Download from this address instead of the corpus's own."""
-    timeout: float = 120.0
-    """Timeout per address in seconds, retries included."""
-    encoding: str | None = None
-    """Encoding of a text that is not UTF-8 and has no byte-order mark, such as cp1252; it is kept as UTF-8."""
     as_json: AsJson = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import inspect
 import warnings
 from collections import Counter
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 _TEXTS = (".md", ".txt")
 _READ = "*.txt, *.md, *.pdf or *.docx files in it"
 _LISTED = 5
-_HEAD = 1024
 
 
 @dataclass
@@ -42,29 +40,17 @@ class _Notes:
     """PDF and DOCX files in which no page has text: they are no documents."""
     partial: dict[str, PagedText] = field(default_factory=dict)
     """Those in which some pages have none."""
-    repaired: dict[str, PagedText] = field(default_factory=dict)
-    """Those that are damaged and were read all the same."""
 
     def lines(self) -> Iterator[str]:
         """Yield what there is to say."""
         if self.empty:
-            were = (
-                "PDF or DOCX file has no text (was it scanned?) and was"
-                if len(self.empty) == 1
-                else ("PDF or DOCX files have no text (were they scanned?) and were")
-            )
-            yield f"{len(self.empty):,} {were} left out: {_listed(self.empty)}"
+            were = "PDF or DOCX files have" if len(self.empty) > 1 else "PDF or DOCX file has"
+            yield f"{len(self.empty):,} {were} no text (scanned?), left out: {_listed(self.empty)}"
         if self.partial:
             pages = sum(paged.without_text for paged in self.partial.values())
             of = sum(len(paged.pages) for paged in self.partial.values())
             have = "has" if pages == 1 else "have"
             yield f"{pages:,} of {counted(of, 'page')} {have} no text (blank, or scanned?): {_listed(self.partial)}"
-        if self.repaired:
-            path, paged = next(iter(self.repaired.items()))
-            yield (
-                f"{counted(len(self.repaired), 'file')} damaged or not quite valid, and text may be missing: "
-                f"{_listed(self.repaired)}; in {path}: {quoted(paged.repairs[0])}"
-            )
 
 
 def read_file(path: Path, faults: list[Fault], encoding: str | None = None) -> tuple[Document, ...]:
@@ -188,8 +174,6 @@ def _read_text(doc_id: str, path: Path, location: Location, notes: _Notes, encod
     paged = read(data, location)
     if paged is None:
         return None
-    if paged.repairs:
-        notes.repaired[doc_id] = paged
     if paged.without_text == len(paged.pages):
         notes.empty.append(doc_id)
         return None
@@ -204,38 +188,24 @@ def _read_text(doc_id: str, path: Path, location: Location, notes: _Notes, encod
 def _skipped_lines(files: Mapping[str, Path], skipped: Sequence[str], outside: int) -> Iterator[str]:
     """Yield which files of a folder were not read, and how they can be."""
     if skipped:
-        first_of: dict[str, str] = {}
-        for path in skipped:
-            first_of.setdefault(_kind(path), path)
         kinds = Counter(map(_kind, skipped)).most_common()
         listed = ", ".join(f"{many:,} {kind}" for kind, many in kinds[:_LISTED])
         others = sum(many for _, many in kinds[_LISTED:])
         more = f", {others:,} of other kinds" if others else ""
         yield f"{len(skipped):,} of {counted(len(files), 'file')} not read: {listed}{more} (as {skipped[0]})"
-        yield from _hints({kind: files[first_of[kind]] for kind, _ in kinds})
+        yield from _hints([kind for kind, _ in kinds])
     if outside:
         yield f"{counted(outside, 'link')} out of the folder not followed"
 
 
-def _hints(kinds: Mapping[str, Path]) -> Iterator[str]:
-    """Yield how to have more read: by installing what reads it, or by naming the most frequent kind that is text."""
+def _hints(kinds: Sequence[str]) -> Iterator[str]:
+    """Yield how to have more read: by installing what reads it, or by naming the most frequent other kind."""
     missing = [kind for kind in kinds if kind.removeprefix("*") in READERS]
     if missing:
         yield f"to read {' and '.join(missing)}: pip install 'raglift[{EXTRA}]'"
-    text = next((kind for kind, path in kinds.items() if "*" in kind and kind not in missing and _is_text(path)), None)
-    if text is not None:
-        yield f"to read {text} as text too: include={text!r}, or --include {text!r}"
-
-
-def _is_text(path: Path) -> bool:
-    """Whether a file looks like text by its beginning."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except (OSError, UnicodeDecodeError):
-        return False
-    return bool(head) and b"\0" not in head
+    other = next((kind for kind in kinds if "*" in kind and kind not in missing), None)
+    if other is not None:
+        yield f"to read {other} as text too: include={other!r}, or --include {other!r}"
 
 
 def _kind(path: str) -> str:

@@ -22,15 +22,14 @@ from raglift.datasets.formats.own import documents_of
 from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.types.dataset import Dataset
-from raglift.utilities.limits import is_file, is_folder, is_stream, is_there, is_valid_path, resolved, user_path
-from raglift.utilities.strict_files import as_file
+from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path, resolved, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.catalogue import Format, FormatName
+    from raglift.datasets.formats.catalogue import FormatName
     from raglift.types.documents import Document
 
 
@@ -87,69 +86,43 @@ def load_dataset(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
             "(for labels in a dict: Dataset.from_dict)"
         )
-    named = named_format(source)
-    if named is not None:
-        return _load_named(os.fspath(source), named, documents, include, name, format, options)
-    path = user_path(source)
-    if is_stream(path):
-        # Nothing but a name says what a pipe gives: it is a file of queries, unless another format is named
-        with as_file(path, ".jsonl" if format is None else "") as file:
-            title = name or path.name
-            return load_dataset(file, documents=documents, include=include, name=title, format=format, **options)
     encoding = options.pop("encoding", None)
+    path, named = user_path(source), named_format(source)
+    if named is not None and format not in (None, named.name):
+        raise ConfigurationError(f"load_dataset: found format={format!r} with {source}; expected {named.name!r}")
+    found = _format_of(path, format, options) if named is None else named.name
+    if found is None:
+        unfit = [option for option, value in options.items() if value is not None]
+        if unfit:
+            raise ConfigurationError(
+                f"load_dataset: found {', '.join(unfit)} with a corpus of raglift's; expected none"
+            )
+        return _load_corpus(_corpus_at(path), documents, include, name, encoding)
+    if documents is not None or include:
+        folder = _folder_of(path) if documents is None else documents
+        documents, encoding = load_documents(folder, encoding=encoding, include=include), None
+    if encoding is not None:
+        options["encoding"] = encoding
+    contents = read_format(found, path if named is None else os.fspath(source), documents, options)
+    return Dataset(contents.queries, contents.documents, name or title_of(source), contents.resolution)
+
+
+def _format_of(path: Path, format: FormatName | None, options: FormatOptions) -> FormatName | None:  # noqa: A002
+    """Return the format of a file or folder; None if it must be a corpus, by its folder or by its name.
+
+    Raises:
+        DatasetError: a file of no known format.
+    """
     if not is_valid_path(path):
         raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
-    if include:
-        documents = load_documents(
-            _folder_of(path) if documents is None else documents, encoding=encoding, include=include
-        )
-        encoding = None
-    is_corpus = format in (None, "jsonl") and is_file(path / DESCRIPTOR) and is_file(path / QUERIES)
-    found = None if is_corpus else format or recognize_format(path, options)
+    if format in (None, "jsonl") and is_file(path / DESCRIPTOR) and is_file(path / QUERIES):
+        return None
+    found = format or recognize_format(path, options)
     if found is not None and (is_there(path) or found != "jsonl"):
-        return _load_found(found, path, documents, name, encoding, options)
+        return found
     if is_file(path):
         raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
-    unfit = [name for name, value in options.items() if value is not None]
-    if unfit:
-        raise ConfigurationError(f"load_dataset: found {', '.join(unfit)} with a corpus of raglift's; expected none")
-    return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name, encoding)
-
-
-def _load_found(
-    found: str,
-    path: Path,
-    documents: DocumentSource,
-    name: str | None,
-    encoding: str | None,
-    options: FormatOptions,
-) -> Dataset:
-    """Return the dataset in a file or folder whose format is known."""
-    given = _by_name(documents)
-    if given is not None and encoding is not None:  # not of the labels, whatever their format
-        given, encoding = read_documents(given, encoding=encoding), None
-    contents = read_format(found, path, given, {**options, "encoding": encoding} if encoding else options)
-    return Dataset(contents.queries, contents.documents, name or title_of(path), contents.resolution)
-
-
-def _load_named(
-    source: str,
-    named: Format,
-    documents: DocumentSource,
-    include: str | Sequence[str],
-    name: str | None,
-    read_as: str | None,
-    options: FormatOptions,
-) -> Dataset:
-    """Return the dataset that a name as `hf:mteb/scifact` stands for."""
-    if read_as not in (None, named.name):
-        raise ConfigurationError(f"load_dataset: found format={read_as!r} with {source}; expected {named.name!r}")
-    encoding = options.pop("encoding", None)
-    given = None
-    if documents is not None or include or encoding is not None:
-        given = load_documents(documents, encoding=encoding, include=include)
-    contents = read_format(named.name, source, given, options)
-    return Dataset(contents.queries, contents.documents, name or title_of(source), contents.resolution)
+    return None
 
 
 def load_documents(
@@ -221,31 +194,32 @@ def title_of(source: str | os.PathLike[str]) -> str:
     return resolved(path).parent.name or path.stem if path.name == QUERIES else path.stem
 
 
-def _named_corpus(path: Path) -> Corpus:
-    """Return the bundled corpus that `name` or `corpora/name` means where there is no such path."""
-    if path.parts[:-1] in ((), ("corpora",)) and path.suffix == "" and path.name:
+def _corpus_at(path: Path) -> Corpus:
+    """Return the corpus in a folder, or the bundled one that `name` or `corpora/name` means."""
+    if is_file(path / DESCRIPTOR):
+        return read_corpus(path)
+    expected = f"a folder that holds {QUERIES}, {_OTHERS}"
+    if path.parts[:-1] in ((), ("corpora",)) and path.name and not path.suffix:
         try:
             return find_corpus(path.name)
         except CorpusError as error:
             if not is_folder(path):
                 raise CorpusError(f"{path}: no such file or folder, and {error}") from error
     if is_folder(path):
-        raise _unusable(path, f"a folder without {QUERIES}", f"a folder that holds {QUERIES}, {_OTHERS}")
-    raise _unusable(
-        path,
-        "no such file or folder",
-        f"a .jsonl file, a folder that holds {QUERIES}, a dataset in another format, or the name of a corpus",
-    )
+        raise _unusable(path, f"a folder without {QUERIES}", expected)
+    raise _unusable(path, "no such file or folder", f"a .jsonl file, {expected}, or the name of a corpus")
 
 
-def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None, encoding: str | None) -> Dataset:
+def _load_corpus(
+    corpus: Corpus, documents: DocumentSource, include: str | Sequence[str], name: str | None, encoding: str | None
+) -> Dataset:
     text = user_path(documents) if isinstance(documents, (str, os.PathLike)) else None
-    if documents is None:
+    if documents is None and not include:
         given = corpus.documents(encoding=encoding)
     elif corpus.text is not None and text is not None and is_file(text):
         given = corpus.documents(text, encoding=encoding)
     else:
-        given = load_documents(documents, encoding=encoding)
+        given = load_documents(corpus.path if documents is None else documents, encoding=encoding, include=include)
     try:
         queries, resolution = resolve_queries(corpus.queries_path, given, partly=corpus.text is not None)
     except DatasetError as error:

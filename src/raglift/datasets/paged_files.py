@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
@@ -26,8 +25,6 @@ class PagedText:
 
     pages: tuple[str, ...]
     """The text of each page, without white space at its ends; empty where a page has none, as one that was scanned."""
-    repairs: tuple[str, ...] = ()
-    """What the reader found wrong with the file and worked around, which may have cost text."""
 
     @property
     def text(self) -> str:
@@ -46,54 +43,34 @@ class PagedText:
 def _read_pdf(data: bytes, location: Location) -> PagedText | None:
     try:
         from pypdf import PdfReader
-        from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError
+        from pypdf.errors import DependencyError, FileNotDecryptedError
     except ImportError:
         raise MissingDependency("pypdf", "documents", "reading PDF files") from None
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # without a handler Python prints what it logs
     pages: list[str] = []
     left = most_bytes()
-    with _pypdf_messages() as repairs:
-        try:
-            # Pages are looked up one after the other: the number that a file states may be anything
-            for page in PdfReader(io.BytesIO(data)).pages:
-                pages.append(_clean(page.extract_text()))
-                left -= len(pages[-1])
-                if left < 0:
-                    location.fault(f"more than {most_bytes():,} characters of text", allowed())
-                    return None
-        except FileNotDecryptedError:
-            location.fault("a PDF that is encrypted", "one that opens without a password: save a copy without it")
-            return None
-        except DependencyError:
-            raise MissingDependency("cryptography", "documents", "reading encrypted PDF files") from None
-        except LimitReachedError as error:
-            location.fault(f"a PDF that unpacks to more than pypdf allows ({error})", "a PDF with smaller parts")
-            return None
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 — damaged files make pypdf raise all kinds of errors
-            location.fault(f"a damaged PDF ({_first_line(error)})", "a PDF that opens in a viewer: save it again")
-            return None
+    try:
+        # Pages are looked up one after the other: the number that a file states may be anything
+        for page in PdfReader(io.BytesIO(data)).pages:
+            pages.append(_clean(page.extract_text()))
+            left -= len(pages[-1])
+            if left < 0:
+                location.fault(f"more than {most_bytes():,} characters of text", allowed())
+                return None
+    except FileNotDecryptedError:
+        location.fault("a PDF that is encrypted", "one that opens without a password: save a copy without it")
+        return None
+    except DependencyError:
+        raise MissingDependency("cryptography", "documents", "reading encrypted PDF files") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 — damaged files make pypdf raise all kinds of errors
+        location.fault(f"a damaged PDF ({_first_line(error)})", "a PDF that opens in a viewer: save it again")
+        return None
     if not pages:
         location.fault("a PDF without pages", "a PDF that opens in a viewer: save it again")
         return None
-    return PagedText(tuple(pages), tuple(repairs))
-
-
-@contextmanager
-def _pypdf_messages() -> Iterator[list[str]]:
-    """Collect what pypdf logs about a file; without a handler Python would print it."""
-    messages: list[str] = []
-
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            messages.append(record.getMessage())
-
-    logger, collector = logging.getLogger("pypdf"), Collector(logging.WARNING)
-    logger.addHandler(collector)
-    try:
-        yield messages
-    finally:
-        logger.removeHandler(collector)
+    return PagedText(tuple(pages))
 
 
 def _clean(text: str) -> str:

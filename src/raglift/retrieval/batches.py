@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # caller, and only the calling process writes to the cache.
 
 
-Item = TypeVar("Item")
+Item = TypeVar("Item", bound=Any)
 Result = TypeVar("Result")
 
 
@@ -59,6 +59,7 @@ HERE: Workers = _Here()
 
 BATCH_SIZE = 32
 """The most rows of a batch, if nothing else is said."""
+_BATCHES_IN_A_PART = 8
 _FIXED_ROWS = 16  # if the number of rows matters; more would have to be filled up for a few
 _STEP = 16
 SHAPES = f"padded{_STEP}"
@@ -104,26 +105,15 @@ def in_parts(items: Sequence[Item], size: int) -> list[list[Item]]:
     return [list(items[begin : begin + size]) for begin in range(0, len(items), size)]
 
 
-def batches_by_length(items: Sequence[Item], lengths: Sequence[int], size: int = BATCH_SIZE) -> list[list[Item]]:
-    """Return the items in batches of a size, sorted by length, then by item: plain batches, of no one shape."""
-    return in_parts([item for _, item in sorted(zip(lengths, items, strict=True))], size)
-
-
-def batches_by_shape(
-    items: Sequence[Item], tokens: Sequence[int], limit: int | None, size: int = BATCH_SIZE
-) -> list[list[Item]]:
-    """Return the items in batches of one shape each, shortest first; items of equal length in their given order.
+def parts_by_length(items: Iterable[Item], length: Callable[[Item], int], size: int) -> list[list[Item]]:
+    """Return items in parts, the shortest first: one part is computed, and cached, at a time.
 
     Args:
-        items: any number of items.
-        tokens: how many tokens each has.
-        limit: how many tokens the model reads; None for any number.
-        size: the most items of a batch.
+        items: any number of items that can be compared.
+        length: about how long each is.
+        size: the most rows of a batch; a part fills several, so that few rows are left over.
     """
-    groups: dict[Shape, list[Item]] = {}
-    for place in sorted(range(len(items)), key=lambda place: tokens[place]):
-        groups.setdefault(shape_of(tokens[place], limit), []).append(items[place])
-    return [batch for group in groups.values() for batch in in_parts(group, size)]
+    return in_parts(sorted(items, key=lambda item: (length(item), item)), _BATCHES_IN_A_PART * size)
 
 
 def compute_by_shape(
@@ -139,18 +129,21 @@ def compute_by_shape(
 
     Args:
         compute: calls the model with items, and the settings that make it pad them.
-        items: of any shapes; those of one shape go through the model together.
+        items: of any shapes; those of one shape go through the model together, the shortest first.
         tokens: how many tokens each has.
         limit: how many tokens the model reads; None for any number.
         rows: how many rows every batch must have, filled up if there are too few; None if any number will do.
         size: the most rows of a batch if any number will do.
     """
+    groups: dict[Shape, list[int]] = {}
+    for place in sorted(range(len(items)), key=lambda place: tokens[place]):
+        groups.setdefault(shape_of(tokens[place], limit), []).append(place)
     results: dict[int, Result] = {}
-    for batch in batches_by_shape(range(len(items)), tokens, limit, rows or size):
-        length = shape_of(tokens[batch[0]], limit).length
-        settings = {"processing_kwargs": {"text": {"padding": "max_length", "max_length": length}}}
-        filled = batch + batch[:1] * (rows - len(batch)) if rows else batch
-        results.update(zip(filled, compute([items[place] for place in filled], settings), strict=True))
+    for shape, places in groups.items():
+        settings = {"processing_kwargs": {"text": {"padding": "max_length", "max_length": shape.length}}}
+        for batch in in_parts(places, rows or size):
+            filled = batch + batch[:1] * (rows - len(batch)) if rows else batch
+            results.update(zip(filled, compute([items[place] for place in filled], settings), strict=True))
     return [results[place] for place in range(len(items))]
 
 

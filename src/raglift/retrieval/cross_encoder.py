@@ -10,11 +10,8 @@ from raglift.errors import ConfigurationError
 from raglift.retrieval.batches import (
     BATCH_SIZE,
     SHAPES,
-    batches_by_length,
-    batches_by_shape,
     can_be_padded,
     can_count_tokens,
-    checked_batch_size,
     compute_by_shape,
     fixed_rows,
     in_parts,
@@ -77,11 +74,10 @@ class CrossEncoderReranker(PairReranker):
         progress: bool | None = None,
     ) -> None:
         named = isinstance(model, str)
-        super().__init__(cache=cache if named else Cache(None), progress=progress)
+        super().__init__(batch_size=batch_size, cache=cache if named else Cache(None), progress=progress)
         self.model = model
         self.device = resolve_device(device) if named else str(getattr(model, "device", CPU))
         self._dtype = resolve_dtype(dtype, self.device, is_embedded=False) if named else None
-        self.batch_size = checked_batch_size(batch_size)
 
     @cached_property
     def identity(self) -> str:
@@ -102,14 +98,6 @@ class CrossEncoderReranker(PairReranker):
         """
         if self._dtype is not None:
             require_reachable(local_or_hub(self.model))
-
-    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Put pairs that are padded alike together, shortest first."""
-        if not can_be_padded(self._model):
-            lengths = [len(query) + len(text) for query, text in pairs]
-            return batches_by_length(pairs, lengths, self.batch_size)
-        tokens = pair_token_counts(self._model, pairs)
-        return batches_by_shape(pairs, tokens, token_limit(self._model), self.batch_size)
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
         """Return the model's relevance score for each pair.

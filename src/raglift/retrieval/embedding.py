@@ -16,13 +16,12 @@ from raglift.retrieval.batches import (
     HERE,
     SHAPES,
     Workers,
-    batches_by_length,
-    batches_by_shape,
     can_be_padded,
     checked_batch_size,
     compute_by_shape,
     fixed_rows,
     in_parts,
+    parts_by_length,
     prompt_of,
     token_counts,
     token_limit,
@@ -75,7 +74,7 @@ class Embedder(Protocol):
         ...
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
-        """Put distinct texts into batches, longest last; given are the texts that the cache lacks."""
+        """Put distinct texts into parts, longest last, each of which is embedded, and then cached, at once."""
         ...
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
@@ -146,19 +145,12 @@ class SentenceTransformerEmbedder:
     def _loaded(self) -> SentenceTransformer:
         return load_sentence_transformer(self.model, self.dtype, here(self.device))
 
+    batches_queries = True
+    """Whether queries may be embedded many at a time: a vector does not depend on the others."""
+
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
-        """Put texts that are padded alike together, shortest first."""
-        if not can_be_padded(self._loaded):
-            return batches_by_length(texts, [len(text) for text in texts], self.batch_size)
-        return self._batches_by_shape(texts, "document")
-
-    def plan_queries(self, texts: Sequence[str]) -> list[list[str]]:
-        """Put queries that are padded alike together, shortest first; each goes alone if the model pads them."""
-        return self._batches_by_shape(texts, "query") if can_be_padded(self._loaded) else [[text] for text in texts]
-
-    def _batches_by_shape(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
-        tokens = token_counts(self._loaded, texts, prompt_of(self._loaded, kind))
-        return batches_by_shape(texts, tokens, token_limit(self._loaded), self.batch_size)
+        """Put texts of about one length together, shortest first."""
+        return parts_by_length(texts, len, self.batch_size)
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one vector a text, with the model's own query or document prompt if it has one.
@@ -176,7 +168,8 @@ class SentenceTransformerEmbedder:
             return [*np.asarray(vectors, dtype=np.float32)]
 
         if not can_be_padded(model):
-            return np.stack([row for batch in in_parts(texts, self.batch_size) for row in compute(batch, {})])
+            size = 1 if kind == "query" else self.batch_size
+            return np.stack([row for batch in in_parts(texts, size) for row in compute(batch, {})])
         return np.stack(
             compute_by_shape(
                 compute,
@@ -267,15 +260,11 @@ def missing_texts(embedder: Embedder, texts: Sequence[str], kind: Kind, cache: C
 def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[str]]:
     """Return the batches that the texts are embedded in.
 
-    Each query alone, as it is when it is the only one, unless the embedder says how queries are put together, or that
-    batches make no difference.
+    Each query alone, as it is when it is the only one, unless the embedder says that batches make no difference.
     """
-    if not texts:
-        return []
     if kind == "query" and not getattr(embedder, "batches_queries", False):
-        plan_queries = getattr(embedder, "plan_queries", None)
-        return plan_queries(texts) if callable(plan_queries) else [[text] for text in texts]
-    return embedder.plan(texts)
+        return [[text] for text in texts]
+    return embedder.plan(texts) if texts else []
 
 
 def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> list[bytes]:

@@ -21,12 +21,6 @@ _ANALYZED_AS = {"ary": "ar", "arz": "ar", "dz": "bo", "hbo": "he", "ms": "id", "
 """Languages that py3langid names by a code of their own and that are written as another, or with its affixes."""
 _NO_TEXT = "zxx"
 """What py3langid calls numbers, markup and identifiers."""
-_LEAST_AYIN = 0.07
-"""Of a text in Hebrew letters, the share of ע from which on it is Yiddish, which py3langid does not know.
-
-It is the vowel e of Yiddish and a consonant of Hebrew: 12 % and 3 % of the letters of the Universal Declaration of
-Human Rights.
-"""
 
 
 def language_of(texts: Iterable[str]) -> str:
@@ -57,8 +51,6 @@ def _language_of(sample: tuple[str, ...]) -> str:
     if not votes:
         return NO_LANGUAGE
     ((language, most),) = votes.most_common(1)
-    if language == "he" and _is_yiddish("".join(sample)):
-        language = "yi"
     return language if language in LANGUAGES and most > votes.total() / 2 else NO_LANGUAGE
 
 
@@ -67,11 +59,6 @@ def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
-
-def _is_yiddish(text: str) -> bool:
-    letters = sum("א" <= character <= "ת" for character in text)
-    return text.count("ע") > _LEAST_AYIN * letters
 
 
 def _pieces(sample: Iterable[str]) -> Iterator[str]:

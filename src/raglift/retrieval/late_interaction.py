@@ -20,10 +20,8 @@ from raglift.retrieval.batches import (
     HERE,
     SHAPES,
     Workers,
-    batches_by_shape,
     can_be_padded,
     can_count_tokens,
-    checked_batch_size,
     compute_by_shape,
     in_parts,
     token_counts,
@@ -47,7 +45,7 @@ from raglift.retrieval.models import (
 from raglift.retrieval.rerankers import PairReranker, Truncated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,11 +84,10 @@ class LateInteractionReranker(PairReranker):
         cache: Cache | None = None,
         progress: bool | None = None,
     ) -> None:
-        super().__init__(cache=cache, progress=progress)
+        super().__init__(batch_size=batch_size, cache=cache, progress=progress)
         self.model = model
         self.device = resolve_device(device)
         self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
-        self.batch_size = checked_batch_size(batch_size)
         self._query_tokens: dict[str, Any] = {}
 
     @cached_property
@@ -103,15 +100,6 @@ class LateInteractionReranker(PairReranker):
         named = identity_of(self.model, self.dtype, load)
         computed = computed_on(self.device, self.batch_size)
         return f"late-interaction:{named}:{SHAPES}:windows{OVERLAP}:{MAXSIM}{computed}"
-
-    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first."""
-        by_text: dict[str, list[Pair]] = {}
-        for pair in pairs:
-            by_text.setdefault(pair[1], []).append(pair)
-        counts = self._counts([*by_text])
-        batches = batches_by_shape([*counts], [*counts.values()], self._text_limit, self.batch_size)
-        return [[pair for text in batch for pair in by_text[text]] for batch in batches]
 
     def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
         """Score distinct pairs; the queries' token embeddings are kept only as long as that takes."""
@@ -139,11 +127,11 @@ class LateInteractionReranker(PairReranker):
         for group in in_parts(windows, self.batch_size):
             distinct = {window: tokens for _, window, tokens in group}
             encoded = self._encoded(self._encoder.encode_document, distinct, self._text_limit)
-            wanted = [(query, text, window) for text, window, _ in group for query in queries[text]]
-            asked = [(self._query_tokens[query], encoded[window]) for query, _, window in wanted]
-            for (query, text, _), found in zip(wanted, maxsim(asked), strict=True):
-                before = greatest.get((query, text))
-                greatest[query, text] = found if before is None else np.maximum(before, found)
+            for text, window, _ in group:
+                for query in queries[text]:
+                    found = maxsim(self._query_tokens[query], encoded[window])
+                    before = greatest.get((query, text))
+                    greatest[query, text] = found if before is None else np.maximum(before, found)
         return [float(greatest[pair].sum(dtype=np.float64)) for pair in batch]
 
     def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
@@ -284,10 +272,8 @@ def _between_words(words: Sequence[int | None], place: int, slack: int) -> int:
     return place
 
 
-# MaxSim: for each token of a query, its greatest cosine similarity to any token of a text. On a CPU, all queries on a
-# text are one product of two matrices. The rows of both are filled up to multiples of 16, at which the kernels have no
-# remainders, and are multiplied on one thread: then the similarities of a pair do not depend on which other queries are
-# asked of the text (held by tests). On an accelerator, last bits depend on what is computed together.
+# MaxSim: for each token of a query, its greatest cosine similarity to any token of a text. The rows of both matrices
+# are filled up to multiples of 16, at which the kernels have no remainders, and are multiplied on one thread.
 
 
 MAXSIM = "maxsim2"
@@ -321,28 +307,10 @@ class TokenMatrix:
         return cls(torch.nn.functional.normalize(filled, dim=-1), tokens)
 
 
-def maxsim(pairs: Sequence[tuple[TokenMatrix, TokenMatrix]]) -> Iterator[NDArray[np.float32]]:
-    """Yield, for each pair of a query and a text, the greatest cosine similarity of each token of the query.
-
-    Args:
-        pairs: matrices on one device; those of one text best stand together.
-    """
+def maxsim(query: TokenMatrix, text: TokenMatrix) -> NDArray[np.float32]:
+    """Return the greatest cosine similarity of each token of a query to any token of a text, both on one device."""
     import torch
 
-    begin = 0
-    while begin < len(pairs):
-        text = pairs[begin][1]
-        end = next((place for place in range(begin, len(pairs)) if pairs[place][1] is not text), len(pairs))
-        queries = [query for query, _ in pairs[begin:end]]
-        with one_thread(), torch.inference_mode():
-            rows = torch.cat([query.rows for query in queries])
-            greatest = (rows @ text.rows.T).amax(dim=1).cpu().numpy()
-        yield from _split(greatest, queries)
-        begin = end
-
-
-def _split(greatest: NDArray[np.float32], queries: Sequence[TokenMatrix]) -> Iterator[NDArray[np.float32]]:
-    begin = 0
-    for query in queries:
-        yield greatest[begin : begin + query.tokens]
-        begin += len(query.rows)
+    with one_thread(), torch.inference_mode():
+        greatest: NDArray[np.float32] = (query.rows @ text.rows.T).amax(dim=1).cpu().numpy()
+    return greatest[: query.tokens]

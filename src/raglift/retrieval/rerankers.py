@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.errors import MissingDependency, ModelError, ModelOutputError
-from raglift.retrieval.batches import HERE, Workers
+from raglift.retrieval.batches import BATCH_SIZE, HERE, Workers, checked_batch_size, parts_by_length
 from raglift.types.rankings import Hit, Ranking, ReadInPart
 from raglift.utilities.cache import Cache, content_key, default_cache
 from raglift.utilities.progress import track
@@ -74,15 +74,19 @@ _SCORE = struct.Struct("<d")
 class PairReranker(ABC):
     """A reranker that scores a query and a text together, and sorts by the score.
 
-    A subclass says how pairs are put into batches and how a batch is scored. Only the pairs that the cache lacks are
-    put into batches, so a pair's score must not depend on what else is in its batch (see `raglift.retrieval.batches`).
+    A subclass says how pairs are scored. Only those that the cache lacks are, so a pair's score must not depend on what
+    else is scored with it (see `raglift.retrieval.batches`).
 
     Args:
+        batch_size: the most pairs of a batch.
         cache: where scores are looked up and kept; by default the user's.
         progress: whether to show progress; None decides by the terminal.
     """
 
-    def __init__(self, *, cache: Cache | None = None, progress: bool | None = None) -> None:
+    def __init__(
+        self, *, batch_size: int = BATCH_SIZE, cache: Cache | None = None, progress: bool | None = None
+    ) -> None:
+        self.batch_size = checked_batch_size(batch_size)
         self._cache = cache
         self._progress = progress
 
@@ -90,10 +94,6 @@ class PairReranker(ABC):
     @abstractmethod
     def identity(self) -> str:
         """Everything that decides a score besides the pair: model, revision, dtype, settings."""
-
-    @abstractmethod
-    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Put distinct pairs into batches, longest last."""
 
     @abstractmethod
     def score(self, batch: Sequence[Pair]) -> list[float]:
@@ -133,9 +133,10 @@ class PairReranker(ABC):
         entries = cache.get_many(keys.values())
         missing = sorted(pair for pair, key in keys.items() if key not in entries)
         with track("rerank", len(missing), "pairs", show=self._progress) as advance:
-            batches = self.plan(missing) if missing else []
-            # Longest first, so that the time left is not underestimated
-            for batch, scores in workers.map(partial(_checked_scores, self), batches[::-1]):
+            # Pairs on one text together; longest first, so that the time left is not underestimated
+            parts = parts_by_length([pair[::-1] for pair in missing], lambda pair: len(pair[0]), self.batch_size)
+            batches = [[(query, text) for text, query in part] for part in reversed(parts)]
+            for batch, scores in workers.map(partial(_checked_scores, self), batches):
                 made = dict(zip(_keys(identity, batch).values(), map(_SCORE.pack, scores), strict=True))
                 cache.put_many(made)
                 entries.update(made)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-import sys
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
-from types import FunctionType, MethodType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import MissingDependency, ModelError
 from raglift.retrieval.analyzers import NO_LANGUAGE
 from raglift.retrieval.language_identification import language_of
 from raglift.retrieval.models import EMBEDDED_MODEL, STATIC_MODEL, embedded_model_path
@@ -38,9 +35,7 @@ _LOADED = ("SentenceTransformer", "CrossEncoder", "MultiVectorEncoder", "SparseE
 """The classes of sentence-transformers, whatever wraps them."""
 _STATIC = "StaticEmbedder"
 _NAMED = (_STATIC, "SentenceTransformerEmbedder", "LateInteractionReranker", "CrossEncoderReranker")
-_NOT_LOOKED_INTO = frozenset(
-    ("numpy", "torch", "faiss", "pandas", "scipy", "pyarrow", "sqlite3", "threading", "asyncio", "_thread")
-)
+_NOT_LOOKED_INTO = ("numpy", "torch", "faiss", "pandas", "scipy", "pyarrow", "threading", "asyncio")
 _UNKNOWN_TOKENS = ("[UNK]", "<unk>", "<UNK>")
 _LETTER = re.compile(r"[^\W\d_]")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---", re.DOTALL)
@@ -79,7 +74,8 @@ def names_of_models(system: Any) -> Iterator[str]:
     waiting: deque[tuple[int, Any]] = deque([(0, system)])
     while waiting and len(seen) < _MOST_OBJECTS:
         depth, held = waiting.popleft()
-        if id(held) in seen or _holds_no_model(held):
+        is_opaque = isinstance(held, (str, bytes, type, ModuleType))
+        if is_opaque or id(held) in seen or type(held).__module__.partition(".")[0] in _NOT_LOOKED_INTO:
             continue
         seen.add(id(held))
         with suppress(Exception):  # whatever a user's object does when it is looked at
@@ -90,33 +86,12 @@ def names_of_models(system: Any) -> Iterator[str]:
                 waiting.extend((depth + 1, value) for value in _parts_of(held))
 
 
-def _holds_no_model(held: Any) -> bool:
-    if held is None or isinstance(held, (str, bytes, int, float, type)):
-        return True
-    if isinstance(held, ModuleType):
-        top = held.__name__.partition(".")[0]
-        is_installed = "site-packages" in (getattr(held, "__file__", None) or "")
-        return is_installed or top == "raglift" or top in sys.stdlib_module_names
-    module = type(held).__module__
-    return module.partition(".")[0] in _NOT_LOOKED_INTO or module.startswith("raglift.types.")
-
-
-def _parts_of(held: Any) -> Iterator[Any]:
-    """Yield the items or attributes of an object, and the variables that a function uses."""
+def _parts_of(held: Any) -> list[Any]:
+    """Return the items or attributes of an object."""
     if isinstance(held, (dict, list, tuple)):
-        yield from islice(held.values() if isinstance(held, dict) else held, _MOST_ITEMS)
-        return
-    if isinstance(held, MethodType):
-        yield held.__self__
-        held = held.__func__
-    if isinstance(held, FunctionType):
-        used = inspect.getclosurevars(held)
-        yield from (*used.nonlocals.values(), *used.globals.values(), *(held.__defaults__ or ()))
-    if isinstance(held, partial):
-        yield from (held.func, held.args, held.keywords)
-    for name in ("__dict__", "__pydantic_private__"):
-        with suppress(AttributeError):
-            yield from list((object.__getattribute__(held, name) or {}).values())
+        return list(islice(held.values() if isinstance(held, dict) else held, _MOST_ITEMS))
+    fields = (getattr(held, name, None) or {} for name in ("__dict__", "__pydantic_private__"))
+    return [value for each in fields for value in each.values()]
 
 
 def _name_of(held: Any) -> str | None:
@@ -149,14 +124,9 @@ def _known(name: str) -> _Known | None:
         from tokenizers import Tokenizer
 
         files = _files_of(name)
-        tokenizer_file = files.get("tokenizer.json")
-        if tokenizer_file is None:
-            return None
-        tokenizer = Tokenizer.from_file(str(tokenizer_file))
+        tokenizer = Tokenizer.from_file(str(files["tokenizer.json"]))
         card = files.get("README.md")
         text = "" if card is None else card.read_text(encoding="utf-8", errors="replace")
-    except (ImportError, MissingDependency, ModelError, OSError):
-        return None
     except Exception:  # noqa: BLE001 — the tokenizers package raises bare exceptions; figures need no vocabulary
         return None
     tokenizer.no_truncation()

@@ -8,7 +8,7 @@ import pytest
 from raglift.datasets.corpora import catalogue
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.jsonl import read_queries
-from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.errors import CorpusError, CorpusMissing
 from raglift.types.documents import Document
 
 if TYPE_CHECKING:
@@ -20,11 +20,7 @@ def test_the_bundled_corpora() -> None:
     assert [corpus.name for corpus in known_corpora()] == ["lighthouse", "shop_support", "war_and_peace"]
     for corpus in known_corpora():
         assert corpus.query_count > 40
-        assert corpus.title
-        assert corpus.description
-        assert corpus.language == "en"
-        assert corpus.licence
-        assert corpus.sources
+        assert corpus.descriptor.licence
 
 
 def test_a_corpus_with_documents_is_always_present(cache: Path) -> None:
@@ -65,13 +61,6 @@ def test_where_a_text_is_looked_for(
         assert corpus.status == f"present: {path}"
 
 
-def test_a_text_that_is_not_text(make_corpus: Callable[..., Corpus]) -> None:
-    corpus = make_corpus()
-    (corpus.folder / "tides.txt").write_bytes(b"fine\nnot fine\xff")
-    with pytest.raises(DatasetError, match=r"tides\.txt:2: found the byte 0xff at byte 13"):
-        corpus.documents()
-
-
 def test_a_wheel_has_the_corpora_inside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site-packages" / "raglift"
     package.mkdir(parents=True)
@@ -85,8 +74,3 @@ def test_a_wheel_has_the_corpora_inside_the_package(tmp_path: Path, monkeypatch:
     shutil.copytree(source, package / "_corpora" / "lighthouse")
     assert find_corpus("lighthouse").folder == package / "_corpora" / "lighthouse"
     assert len(find_corpus("lighthouse").documents()) == 20
-
-
-def test_a_corpus_with_documents_has_nothing_to_fetch() -> None:
-    with pytest.raises(CorpusError, match="nothing to fetch"):
-        find_corpus("lighthouse").text_to_fetch()

@@ -5,14 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raglift.datasets.corpora.descriptor import strip_gutenberg
-from raglift.text.normalization import normalize
-from raglift.types.anchors import Sources
-from raglift.types.documents import Document
-from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    pass
 
 OPENING = "The Project Gutenberg eBook of Tides, by A. Nonymous\n\nThis ebook is for the use of anyone anywhere."
 FIELDS = """Title: Tides
@@ -76,46 +71,3 @@ def test_only_the_book_is_left(header: str, footer: str) -> None:
 )
 def test_a_text_without_boilerplate_is_left_alone(text: str) -> None:
     assert strip_gutenberg(text) == text
-
-
-# The evidence for “Who is Anna Pávlovna?” in a well-known tutorial.
-ANCHORS = (
-    (
-        "It was in July, 1805, and the speaker was the well-known Anna Pávlovna Schérer",
-        "tonight between 7 and 10—Annette Schérer.”",
-    ),
-    ("Anna Pávlovna’s “At Home” was like the former one", "The large group, in which were"),
-    ("drawing room with her habitual skill.", "touched his sleeve with her finger, saying:"),
-)
-
-
-@pytest.fixture(scope="module")
-def raw(book_path: Path) -> str:
-    return book_path.read_text(encoding="utf-8-sig")
-
-
-def labels(text: str) -> list[str]:
-    sources = Sources([Document("book", text)])
-    spans = [sources.find_quote("book", *anchor, Location("labels", [])) for anchor in ANCHORS]
-    return [normalize(text[slice(*span)]) for span in spans if span]
-
-
-def matching_chunks(text: str, found: Sequence[str]) -> list[int]:
-    """Count the chunks that contain each label, or lie inside it and are not too short to tell."""
-    splitters = pytest.importorskip("langchain_text_splitters")
-    splitter = splitters.RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=100)
-    chunks = [normalize(chunk) for chunk in splitter.split_text(text)]
-    return [sum(label in chunk or (len(chunk) >= 20 and chunk in label) for chunk in chunks) for label in found]
-
-
-@pytest.mark.slow
-def test_each_label_matches_one_chunk_of_the_book(raw: str) -> None:
-    book = strip_gutenberg(raw)
-    assert book.startswith("An Anonymous Volunteer")
-    assert book.endswith("to recognize a dependence of which we are not\nconscious.")
-    assert matching_chunks(book, labels(book)) == [1, 1, 1]
-
-
-@pytest.mark.slow
-def test_the_header_would_cut_the_first_label_in_two(raw: str) -> None:
-    assert matching_chunks(raw, labels(raw))[0] == 0

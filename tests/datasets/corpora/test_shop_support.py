@@ -6,8 +6,6 @@ import pytest
 
 import raglift as rl
 from raglift.datasets.corpora.catalogue import find_corpus
-from raglift.results.evaluation import Evaluation
-from raglift.running.systems import LocalSystem, build_retriever
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Passage
 
@@ -17,13 +15,6 @@ LEVELS = {"easy", "hard", "ambiguous"}
 @cache
 def shop() -> Dataset:
     return rl.load_dataset("shop_support")
-
-
-@cache
-def by_words() -> Evaluation:
-    """What BM25 finds: it needs no model, so that this is fast."""
-    retriever = build_retriever(shop(), LocalSystem(retriever="bm25"))
-    return rl.evaluate(retriever, shop(), metrics=["ndcg"], ks=[10])
 
 
 def passages() -> list[Passage]:
@@ -66,29 +57,3 @@ def test_the_tags_say_what_a_query_is() -> None:
         assert ("multi-fact" in query.tags) == (len(query.facts) >= 2), query.id
         assert ("unanswerable" in query.tags) == (not query.answerable), query.id
         assert query.is_labelled == query.answerable, query.id
-
-
-@pytest.mark.slow
-def test_what_the_corpus_does_not_answer_enters_no_mean() -> None:
-    unanswerable = [query.id for query in shop() if not query.answerable]
-    assert len(unanswerable) >= 10
-    evaluation = by_words()
-    scores = evaluation.scores
-    (metric,) = scores.metrics
-    assert scores.n(evaluation.after, metric) == len(shop()) - len(unanswerable)
-    frame = evaluation.per_query()
-    assert set(frame[frame["value"].isna()]["query_id"]) == set(unanswerable)
-    assert f"{len(unanswerable)} queries excluded from all averages: unanswerable" in evaluation.notes
-
-
-@pytest.mark.slow
-def test_words_alone_find_half_of_it() -> None:
-    assert 0.35 <= by_words().scores.mean(by_words().after, by_words().scores.metrics[0]) <= 0.65
-
-
-def test_words_find_codes_and_part_numbers() -> None:
-    evaluation = by_words()
-    values = evaluation.scores.of(evaluation.after, evaluation.scores.metrics[0])
-    by_code = [value for query, value in zip(shop(), values, strict=True) if "code" in query.tags]
-    assert len(by_code) >= 40
-    assert sum(by_code) / len(by_code) >= 0.75

@@ -2,17 +2,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from raglift.datasets.formats.catalogue import FORMATS, FormatName, recognize_format
+from raglift.datasets.formats.catalogue import recognize_format
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError
-
-
-def test_every_format_has_its_name() -> None:
-    assert tuple(FORMATS) == get_args(FormatName)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +63,3 @@ def test_options_belong_to_formats(fixtures: Path) -> None:
         load_dataset("lighthouse", split="dev")
     with pytest.raises(ConfigurationError, match=r"format: found 'bier'.*nearest"):
         load_dataset(fixtures / "beir", format="bier")  # type: ignore[arg-type]
-
-
-def test_an_option_that_is_none_is_not_given(fixtures: Path) -> None:
-    assert load_dataset(fixtures / "trec", split=None)  # type: ignore[arg-type]

@@ -78,18 +78,3 @@ def test_every_fault_has_its_path(value: Any, expected: str, tmp_path: Path, fau
     message = faults(path)
     assert "rag.json (read as LlamaIndex): 1 fault;" in message
     assert expected in message
-
-
-def test_a_file_that_is_not_json(tmp_path: Path, faults: Callable[..., str]) -> None:
-    path = tmp_path / "rag.json"
-    path.write_text("examples", encoding="utf-8")
-    assert "rag.json:1: column 1: found" in faults(path, format="llama-index")
-
-
-def test_an_object_of_neither_class(tmp_path: Path, faults: Callable[..., str]) -> None:
-    path = tmp_path / "rag.json"
-    path.write_text('{"queries": {}}', encoding="utf-8")
-    expected = (
-        'found an object with "queries"; expected the field examples, or the fields queries, corpus, relevant_docs'
-    )
-    assert expected in faults(path, format="llama-index")

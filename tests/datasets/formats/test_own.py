@@ -3,8 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from raglift.datasets.formats.own import LINES
 from raglift.datasets.formats.writing import write_dataset
@@ -30,10 +28,3 @@ def test_documents_are_read_back_as_they_were(documents: tuple[Document, ...], t
     path = write_dataset(Dataset(QUERIES, documents, "d"), tmp_path / "d")
     assert load_dataset(path) == Dataset(QUERIES, documents, "d")
     assert {file.name for file in tmp_path.rglob("*")} == {"d", "queries.jsonl", *([LINES] if documents else [])}
-
-
-@given(doc_id=st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip))
-def test_any_id_is_read_back(doc_id: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    dataset = Dataset(QUERIES, (Document(doc_id, "text"),), "d")
-    path = write_dataset(dataset, tmp_path_factory.mktemp("own") / "d")
-    assert load_dataset(path) == dataset

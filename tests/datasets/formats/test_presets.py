@@ -6,7 +6,6 @@ The fixtures of ragas, LangSmith and Langfuse were written by these packages (ra
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from raglift.datasets.formats.catalogue import recognize_format
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, LabelWarning, MissingDependency
+from raglift.errors import LabelWarning, MissingDependency
 from raglift.types.labels import Fact, Passage, Query
 
 from .row_files import written
@@ -25,21 +23,6 @@ Faults = Callable[..., str]
 GALE = "What does the harbour master do when a gale is forecast?"
 CONE = "When a gale of force 8 or more is forecast, the harbour master hoists the black cone."
 LAMP = "The lamp was first lit on 14 October 1861."
-
-
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [
-        ("ragas/testset.jsonl", "ragas"),
-        ("ragas/testset.csv", "ragas"),
-        ("ragas/evaluation.json", "ragas"),
-        ("langsmith/examples.jsonl", "langsmith"),
-        ("langfuse/items.json", "langfuse"),
-        ("ir:beir/scifact/test", "ir"),
-    ],
-)
-def test_the_export_of_a_tool_is_told_by_its_fields(file: str, name: str, fixtures: Path) -> None:
-    assert recognize_format(Path(file) if file.startswith("ir:") else fixtures / file, {}) == name
 
 
 @pytest.mark.parametrize(
@@ -68,11 +51,6 @@ def test_ragas_contexts_are_facts(file: str, fixtures: Path) -> None:
     assert first.tags == (("multi_hop_specific_query_synthesizer",) if "testset" in file else ())
 
 
-def test_ragas_ids_of_contexts_are_chunk_ids(tmp_path: Path) -> None:
-    path = written(tmp_path, "ids.jsonl", [{"user_input": "Where?", "reference_context_ids": ["a", 7]}])
-    assert [fact.passages[0].chunk_id for fact in load_dataset(path).queries[0].facts] == ["a", "7"]
-
-
 def test_langsmith_outputs_are_facts(fixtures: Path, tmp_path: Path) -> None:
     first, second = load_dataset(fixtures / "langsmith" / "examples.jsonl")
     assert (first.id, first.text) == ("0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f1", GALE)
@@ -82,27 +60,11 @@ def test_langsmith_outputs_are_facts(fixtures: Path, tmp_path: Path) -> None:
     assert load_dataset(written(tmp_path, "examples.csv", table)).query("7").facts == (Fact((Passage("The master."),)),)
 
 
-def test_a_path_of_the_question_and_the_texts_can_be_named(tmp_path: Path) -> None:
-    value = [{"inputs": {"topic": "Who?"}, "outputs": {"evidence": {"docs": [{"page_content": "The master."}]}}}]
-    path = written(tmp_path, "examples.jsonl", value)
-    dataset = load_dataset(path, columns={"question": "inputs.topic", "passage": "outputs.evidence.docs"})
-    assert dataset.queries == (Query("q1", "Who?", (Fact((Passage("The master."),)),)),)
-    with pytest.raises(ConfigurationError, match=r"columns: found 'passages'.*nearest: \"passage\""):
-        load_dataset(path, columns={"passages": "outputs"})
-
-
 def test_langfuse_items_that_are_archived_are_left_out(fixtures: Path) -> None:
     with pytest.warns(LabelWarning, match=r"items\.json: 1 of 3 rows left out by the filter status!=ARCHIVED"):
         dataset = load_dataset(fixtures / "langfuse" / "items.json")
     assert [query.id for query in dataset] == ["cm3harbour01", "cm3harbour03"]
     assert dataset.query("cm3harbour03").facts == (Fact((Passage(LAMP),)),)  # from its metadata
-
-
-@pytest.mark.filterwarnings("ignore::raglift.errors.LabelWarning")
-def test_langfuse_pages_of_the_api(fixtures: Path, tmp_path: Path) -> None:
-    items = json.loads((fixtures / "langfuse" / "items.json").read_text(encoding="utf-8"))
-    page = written(tmp_path, "page.json", {"data": items, "meta": {"page": 1}})
-    assert load_dataset(page).queries == load_dataset(fixtures / "langfuse" / "items.json").queries
 
 
 def test_brackets_in_a_text_are_no_list(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError
 from raglift.types.labels import Fact, Passage
 
 
@@ -38,21 +37,6 @@ def test_impossible_questions_are_unanswerable_and_those_without_answers_unlabel
     assert not unlabelled.is_labelled
 
 
-def test_all_of_the_context_as_evidence(source: Path) -> None:
-    dataset = load_dataset(source, evidence="context")
-    context = dataset.documents[0].text
-    fact = dataset.query("56ddde6b9a695914005b9628").facts[0]
-    assert fact.passages == (Passage(context, "Marrow_Light/0", 0, len(context)),)
-    assert not dataset.query("5ad39d53604f3c001a3fe8d1").facts
-
-
-def test_options_that_make_no_sense(source: Path) -> None:
-    with pytest.raises(ConfigurationError, match="expected one of 'answer', 'context'"):
-        load_dataset(source, evidence="sentence")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="documents= with format 'squad': it brings its own documents"):
-        load_dataset(source, documents={"a": "b"})
-
-
 def squad(folder: Path, *paragraphs: Any, **article: Any) -> Path:
     path = folder / "squad.json"
     path.write_text(json.dumps({"data": [{"paragraphs": list(paragraphs), **article}]}, indent=1), encoding="utf-8")
@@ -70,20 +54,12 @@ def answer(text: Any, start: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (
-            paragraph(answers=answer("Rome", 12)),
-            'answers[0].answer_start: found 12, at which "document/0" has " Rom"; expected the offset of "Rome", which begins at 13',  # noqa: E501
-        ),
-        (paragraph(answers=answer("Paris", 0)), 'expected the offset of "Paris", which is not in it'),
+        (paragraph(answers=answer("Rome", 12)), 'answer_start: found 12, at which "document/0" has " Rom"'),
         (paragraph(answers=answer("Rome", "x")), 'answer_start: found "x"; expected a character offset: an integer'),
-        (paragraph(answers=answer("Rome", -4)), "answer_start: found -4"),
-        (paragraph(answers=answer("", 0)), "answers[0].text: found an empty text"),
         (paragraph(answers=["Rome"]), 'answers[0]: found "Rome"; expected a character offset'),
         (paragraph(answers={"text": ["Rome", "is"], "answer_start": [0]}), "found 2 of passage, 1 of start"),
         (paragraph(answers=answer("Rome", 0), is_impossible=True), "found a passage, and a question that nothing"),
         (paragraph(is_impossible="perhaps"), 'is_impossible: found "perhaps"; expected true or false'),
-        (paragraph(question=None), "qas[0].question: found null"),
-        (paragraph(id=""), "qas[0].id: found an empty text"),
         (paragraph(context=3), "data[0].paragraphs[0].context: found 3"),
         ({"context": "x"}, "data[0].paragraphs[0].qas: found no such field"),
     ],
@@ -113,13 +89,9 @@ def test_articles_of_one_title_or_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"data": [\n{"paragraphs": ]}', "squad.json:2: column 16"),
         ('{"data": [1]}', "data[0]: found 1; expected an object"),
-        ('{"data": [], "data": []}', 'the field "data" twice'),
         ('{"data": []}', "found no queries"),
         ('{"data": 3}', "expected a list of records of a tool"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"data": [{"paragraphs": [{"context": "A"}]}]}', "data[0].paragraphs[0].qas: found no such field"),
     ],
 )
 def test_damaged_files(text: str, expected: str, tmp_path: Path, faults: Callable[..., str]) -> None:

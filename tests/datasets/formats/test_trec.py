@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError
 from raglift.types.labels import Fact, Passage, Query
 
 
@@ -45,11 +44,6 @@ def test_with_documents_the_labels_are_whole_documents(qrels: Path) -> None:
 def test_a_folder_is_recognized(qrels: Path) -> None:
     dataset = load_dataset(qrels.parent)
     assert (dataset.name, len(dataset.documents), len(dataset)) == ("trec", 3, 3)
-
-
-def test_qrels_without_topics(qrels: Path) -> None:
-    with pytest.raises(ConfigurationError, match="expected topics="):
-        load_dataset(qrels, format="trec")
 
 
 def test_every_fault_is_located(qrels: Path, tmp_path: Path, faults: Callable[..., str]) -> None:
@@ -95,7 +89,3 @@ def test_topics_that_are_malformed(
     (tmp_path / "qrels").write_text("", encoding="utf-8")
     message = faults(tmp_path / "qrels", topics=tmp_path / name)
     assert all(part in message for part in expected), message
-
-
-def test_topics_that_are_not_there(qrels: Path, faults: Callable[..., str]) -> None:
-    assert "gone.txt: found no readable file" in faults(qrels, topics=qrels.parent / "gone.txt")

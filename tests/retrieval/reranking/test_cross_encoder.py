@@ -97,16 +97,6 @@ def test_a_score_depends_on_its_pair_alone(tiny_cross_encoder: Path, dtype: str,
     assert reranker().score(batch) == [together[pair] for pair in batch]
 
 
-def test_batches_hold_pairs_that_are_padded_alike(tiny_cross_encoder: Path) -> None:
-    reranker = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None))
-    pairs = [(query, text) for query in QUERIES for text in LONG]
-    batches = reranker.plan(pairs)
-    assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
-    tokenizer = reranker._model.tokenizer
-    counts = [[len(tokenizer(*pair)["input_ids"]) for pair in batch] for batch in batches]
-    assert all(min(batch) >= 64 or max(batch) - min(batch) < 16 for batch in counts)
-
-
 def test_a_named_model_travels_and_an_object_says_that_it_cannot(tiny_cross_encoder: Path) -> None:
     from sentence_transformers import CrossEncoder
 
@@ -118,18 +108,3 @@ def test_a_named_model_travels_and_an_object_says_that_it_cannot(tiny_cross_enco
     assert pickle.loads(sent).score([pair]) == [score]  # noqa: S301 — our own
     with pytest.raises(ConfigurationError, match="found a model given as an object"):
         pickle.dumps(CrossEncoderReranker(CrossEncoder(str(tiny_cross_encoder))))
-
-
-def test_a_model_by_folder_computes_as_the_object_does_and_says_nothing_else(tiny_cross_encoder: Path) -> None:
-    from sentence_transformers import CrossEncoder
-
-    pairs = [(f"query {number}", f"a passage about the lamp and the number {number * 7}") for number in range(40)]
-    by_folder = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None))
-    given = CrossEncoder(str(tiny_cross_encoder))
-    assert by_folder.scores(pairs) == CrossEncoderReranker(given, cache=Cache(None)).scores(pairs)
-    assert ":own:" in by_folder.identity
-
-
-def test_a_number_type_that_is_asked_for_is_another_identity(tiny_cross_encoder: Path) -> None:
-    rounded = CrossEncoderReranker(str(tiny_cross_encoder), dtype="bfloat16", cache=Cache(None))
-    assert rounded.identity != CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None)).identity

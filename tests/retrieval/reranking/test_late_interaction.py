@@ -60,15 +60,6 @@ def test_a_second_run_loads_no_model() -> None:
     assert "_encoder" not in vars(second)
 
 
-def test_a_batch_holds_all_pairs_on_its_texts_shortest_first() -> None:
-    pairs = [(f"query {number % 3}", "lamp " * (number % 70)) for number in range(210)]
-    batches = LateInteractionReranker(cache=Cache(None)).plan(pairs)
-    assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
-    texts = [list(dict.fromkeys(text for _, text in batch)) for batch in batches]
-    assert [len(text) for batch in texts for text in batch] == [5 * number for number in range(70)]
-    assert max(map(len, texts)) <= 32
-
-
 @pytest.mark.slow
 def test_each_text_and_each_query_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reranker = LateInteractionReranker(cache=Cache(None))

@@ -10,24 +10,21 @@ from raglift.utilities.cache import Cache
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-PAIRS = [(query, "x" * number) for query in ("first", "second") for number in range(10)]
+PAIRS = [(query, "x" * number) for query in ("first", "second") for number in range(12)]
 
 
 class Lengths(PairReranker):
-    """Scores a pair by its length, four pairs a batch; stops before the batch of that number."""
+    """Scores a pair by its length, eight pairs at a time; stops before the part of that number."""
 
     identity = "lengths"
 
     def __init__(self, cache: Cache, stop_at: int | None = None) -> None:
-        super().__init__(cache=cache)
+        super().__init__(batch_size=1, cache=cache)
         self.scored: list[Pair] = []
         self.stop_at = stop_at
 
-    def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        return [list(pairs[begin : begin + 4]) for begin in range(0, len(pairs), 4)]
-
     def score(self, batch: Sequence[Pair]) -> list[float]:
-        if self.stop_at is not None and len(self.scored) == 4 * self.stop_at:
+        if self.stop_at is not None and len(self.scored) == 8 * self.stop_at:
             raise KeyboardInterrupt
         self.scored.extend(batch)
         return [float(len(query) + len(text)) for query, text in batch]

@@ -94,17 +94,6 @@ def test_a_word_longer_than_a_window_is_cut_and_read(model: Any) -> None:
     assert max(windows.values()) <= 64
 
 
-def test_appending_changes_no_window_but_the_last(model: Any) -> None:
-    """So a longer text scores at least what the complete windows of the shorter one score.
-
-    It may score less than the shorter text: the last window of that has other neighbours then, and its tokens other
-    embeddings.
-    """
-    shorter, longer = list(windows_of(model, LONG, LIMIT)), list(windows_of(model, LONG + END * 20, LIMIT))
-    assert longer[: len(shorter) - 1] == shorter[:-1]
-    assert len(longer) > len(shorter)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
@@ -170,16 +159,6 @@ def test_a_cross_encoder_counts_pairs_that_are_too_long_together(tiny_cross_enco
     again = CrossEncoderReranker(str(tiny_cross_encoder), cache=cache)
     assert again.truncated(pairs) == {pairs[0]: Truncated.TEXT}
     assert "_model" not in vars(again)
-
-
-def test_what_is_counted_is_what_the_cross_encoder_does_not_read(tiny_cross_encoder: Path) -> None:
-    reranker = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None))
-    for number in (56, 57, 58):
-        text = " ".join(["lamp"] * number)
-        pair, longer = ("who is the keeper", text), ("who is the keeper", f"{text} fog")
-        scores = reranker.scores([pair, longer])
-        is_cut = Truncated.TEXT in reranker.truncated([longer]).get(longer, Truncated.NOTHING)  # type: ignore[union-attr]
-        assert (scores[pair] == scores[longer]) == is_cut
 
 
 def test_a_model_that_cannot_be_loaded_leaves_its_cached_scores_and_no_count(

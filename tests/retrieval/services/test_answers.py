@@ -65,11 +65,6 @@ def test_nothing_found_is_an_empty_ranking(answer: object) -> None:
     assert read(answer) == []
 
 
-def test_metadata_does_not_keep_the_text_a_second_time() -> None:
-    ((chunk, _),) = read(ELASTICSEARCH)
-    assert chunk.metadata == {"doc_id": "d", "page": 3}
-
-
 def test_paths_lead_through_lists_and_names_with_dots() -> None:
     answer = {"a": [{}, {"rows": [{"x.y": {"t": "The lamp."}, "m": {"n": 1}, "s": "0.25"}]}]}
     ((chunk, score),) = read(answer, hits="a.1.rows", text=["x.y", "t"], metadata="m", score="s")
@@ -93,7 +88,6 @@ def test_a_place_before_the_first_character_is_unknown() -> None:
     [
         ({"rows_": [{"id": 1, "words": "The lamp."}]}, {}, "no list of hits"),
         ("text", {}, "no list of hits"),
-        ({"\0": [{"a": "b"}], "c": 1}, {}, "in the mapping, response: {hits: �, text: a}"),
         ({"a": 3}, {"hits": "a"}, "a number at hits: a"),
         ({"a": {"b": []}}, {"hits": "a.c"}, "nothing at hits: a.c"),
         ({"results": [{"text": "a"}, {"text": 3}]}, {"text": "text"}, "hit 2 has a number for text: text"),
@@ -116,15 +110,6 @@ def test_another_shape_is_shown(answer: object, paths: dict[str, str], said: str
     with pytest.raises(ServiceUnusable, match="JSON of another shape") as raised:
         AnswerReader(mapping_of({"response": paths}).response, Secrets([SECRET])).read(answer)
     assert said in str(raised.value)
-
-
-def test_what_to_write_in_the_mapping_is_suggested_and_works() -> None:
-    answer = {"meta": {"took": 3}, "data": {"found": [{"nr": 1, "piece": {"words": "The lamp is lit."}}]}}
-    with pytest.raises(ServiceUnusable) as raised:
-        read(answer)
-    assert str(raised.value).endswith("in the mapping, response: {hits: data.found, text: piece.words}")
-    assert '{"meta": {"took": 3}, "data": {"found": [1 × {"nr": 1' in str(raised.value)
-    assert [chunk.text for chunk, _ in read(answer, hits="data.found", text="piece.words")] == ["The lamp is lit."]
 
 
 @pytest.mark.parametrize(

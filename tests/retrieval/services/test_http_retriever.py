@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.adapters.adapt import adapt_system
 from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.addresses import proxy_of
 from raglift.retrieval.services.http_retriever import HttpRetriever, reason_of
@@ -102,17 +101,6 @@ def test_a_service_that_is_sent_no_filter_is_named() -> None:
     assert any("takes none: it was asked without" in note and "{filter}" in note for note in evaluation.notes)
 
 
-def test_no_more_hits_are_kept_than_were_asked_for() -> None:
-    with asked({"hits": [{"text": str(n)} for n in range(9)]}) as (retriever, _):
-        assert [hit.chunk.text for hit in retriever.retrieve_one("lamp", 3)] == ["0", "1", "2"]
-
-
-def test_a_service_that_is_told_no_k_has_a_fixed_depth() -> None:
-    retriever = HttpRetriever("http://127.0.0.1:9/x", {"json": {"q": "{query}"}})
-    assert adapt_system(retriever)[0].depth_fixed == ("HTTP POST http://127.0.0.1:9/x (the mapping sends no {k})",)
-    assert adapt_system(HttpRetriever("http://127.0.0.1:9/x"))[0].depth_fixed == ()
-
-
 def test_a_header_comes_from_the_environment_and_shows_nowhere(
     monkeypatch: pytest.MonkeyPatch, tmp_path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -191,13 +179,6 @@ def test_a_service_that_is_started_later_is_asked() -> None:
         assert len(retriever.retrieve_one("lamp", 1)) == 1
 
 
-@pytest.mark.slow
-def test_https_to_a_service_without_tls_asks_for_tls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raglift.retrieval.services.http_retriever._LONGEST_CONNECT", 0.5)
-    with asked(GOOD) as (_, server), pytest.raises(ServiceUnusable, match=r"/find: .*; expected one with TLS"):
-        HttpRetriever(f"https://127.0.0.1:{server.port}/find").retrieve_one("lamp", 1)
-
-
 def test_a_certificate_that_is_not_trusted_is_said_in_words() -> None:
     error = httpx.ConnectError("no")
     error.__cause__ = ssl.SSLCertVerificationError(1, "certificate verify failed")
@@ -249,29 +230,6 @@ def test_asking_in_turn_keeps_one_connection() -> None:
         for number in range(20):
             retriever.retrieve_one(f"question {number}", 1)
         assert server.counts["connections"] == 1
-
-
-@pytest.mark.slow
-def test_what_broke_off_leaves_no_connection_that_hangs() -> None:
-    patient = {"timeout": 5}
-    with SearchServer(
-        lambda request: SearchAnswer(seconds=0.02 * (request.json["query"] != "now"), body=GOOD)
-    ) as server:
-        retriever = HttpRetriever(server.address, patient)
-
-        async def left(after: float) -> None:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(after):
-                    await retriever.aretrieve_one("later", 1)
-
-        async def ask() -> list[object]:
-            for step in range(15):
-                await asyncio.gather(*(left(0.0005 * step) for _ in range(8)))
-            found = await asyncio.gather(*(retriever.aretrieve_one("now", 1) for _ in range(32)))
-            await retriever.aclose()
-            return found
-
-        assert all(len(found) == 1 for found in asyncio.run(ask()))
 
 
 def test_no_cookie_of_one_answer_is_sent_with_the_next_query() -> None:

@@ -162,16 +162,3 @@ def test_what_a_server_may_know_is_named_and_kept_nowhere(
     assert "NOTES_KEY" in written
     for text in (written, repr(system), str(system), json.dumps(evaluation.run.spec, default=str)):
         assert SECRET not in text
-
-
-@pytest.mark.slow
-def test_a_sweep_measures_a_server_by_reference(raw: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl").write_text('{"id": "1", "query": "lamp", "relevant": ["lamp 0"]}\n')
-    (tmp_path / "notes.yaml").write_text('arguments: {query: "{query}", k: "{k}"}\nenv: {LANGUAGE: en}\n')
-    systems = {"mine": {"system": raw(""), "mapping": str(tmp_path / "notes.yaml")}}
-    sweep = rl.Sweep(dataset=str(tmp_path / "labels.jsonl"), systems=systems, ks=[1], metrics=["recall"])
-    result = sweep.run(tmp_path / "sweep", progress=False)
-    assert result.finished[0].evaluation.scores.mean("retrieve", "recall@1") == 1.0
-    before = sweep.hash
-    (tmp_path / "notes.yaml").write_text('arguments: {query: "{query}", k: 1}\n')
-    assert sweep.hash != before

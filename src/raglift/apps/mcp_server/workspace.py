@@ -145,7 +145,7 @@ class Workspace:
                 in_folder.append((path.parent.relative_to(self.root).as_posix(), "a folder of queries"))
             elif path.suffix == ".jsonl" and path.name != _QUERIES and _has_queries(path):
                 in_folder.append((path.relative_to(self.root).as_posix(), "a file of queries"))
-        bundled = [(corpus.name, f"comes with raglift: {corpus.title}") for corpus in known_corpora()]
+        bundled = [(corpus.name, f"comes with raglift: {corpus.descriptor.title}") for corpus in known_corpora()]
         return [*sorted(in_folder), *bundled]
 
 

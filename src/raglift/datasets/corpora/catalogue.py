@@ -36,31 +36,6 @@ class Corpus:
     """What its `corpus.toml` says."""
 
     @property
-    def title(self) -> str:
-        """For people."""
-        return self.descriptor.title
-
-    @property
-    def description(self) -> str:
-        """What it is good for."""
-        return self.descriptor.description
-
-    @property
-    def language(self) -> str:
-        """Of the text and the queries."""
-        return self.descriptor.language
-
-    @property
-    def licence(self) -> str:
-        """An SPDX expression, or a sentence."""
-        return self.descriptor.licence
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Where it comes from."""
-        return self.descriptor.sources
-
-    @property
     def text(self) -> CorpusText | None:
         """The text that it does not bring along; None when it has a folder of documents."""
         return self.descriptor.text
@@ -121,7 +96,16 @@ class Corpus:
         """
         path = path or self.path
         if path is None:
-            raise CorpusMissing(self._missing())
+            places = "\n".join(f"  {location}" for location in self.places)
+            how = (
+                ""
+                if self.text is None
+                else (
+                    f"\nget it with: raglift corpus fetch {self.name}\n"
+                    f"or, if you have it, set RAGLIFT_CORPORA to a folder that holds {self.name}/{self.text.file}"
+                )
+            )
+            raise CorpusMissing(f"the text of corpus {self.name!r} is not on this machine; looked for:\n{places}{how}")
         if self.text is None:
             return read_documents(path, encoding=encoding)
         location = Location(path.name, [])
@@ -130,16 +114,6 @@ class Corpus:
         if document is None:
             raise DatasetError(str(path), location.faults)
         return (document,)
-
-    def _missing(self) -> str:
-        places = "\n".join(f"  {location}" for location in self.places)
-        if self.text is None:
-            return f"the documents of corpus {self.name!r} are missing; looked for:\n{places}"
-        return (
-            f"the text of corpus {self.name!r} is not on this machine; looked for:\n{places}\n"
-            f"get it with: raglift corpus fetch {self.name}\n"
-            f"or, if you have it, set RAGLIFT_CORPORA to a folder that holds {self.name}/{self.text.file}"
-        )
 
 
 def read_corpus(folder: Path) -> Corpus:

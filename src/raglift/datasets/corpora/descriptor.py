@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -12,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 
 from raglift.errors import DatasetError
 from raglift.types.documents import Document
-from raglift.utilities.display import UNPRINTABLE
 from raglift.utilities.strict_files import decode_document, decode_text, read_bytes
 from raglift.utilities.validation import Expected, Location, faults_of, path_text, shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from raglift.errors import Fault
 
 
@@ -33,19 +33,14 @@ def is_allowed(url: str, *, came_from: str | None = None) -> bool:
         url: the address.
         came_from: the address that redirected there: only this machine may redirect to this machine.
     """
-    scheme, local = _scheme_and_local(url)
-    if scheme == "https":
-        return True
-    return scheme == "http" and local and (came_from is None or _scheme_and_local(came_from)[1])
-
-
-def _scheme_and_local(url: str) -> tuple[str, bool]:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "", False
-    # an address without a host is unusable
-    return (parts.scheme if parts.hostname else ""), parts.hostname in _THIS_MACHINE
+        return False
+    if parts.scheme == "https":
+        return bool(parts.hostname)
+    from_here = came_from is None or urlsplit(came_from).hostname in _THIS_MACHINE
+    return parts.scheme == "http" and parts.hostname in _THIS_MACHINE and from_here
 
 
 # Project Gutenberg's header and licence, which are not part of the book. The header ends after the line START; the
@@ -122,8 +117,7 @@ def _paragraph_end(lines: list[str], begin: int) -> int:
 
 
 DESCRIPTOR = "corpus.toml"
-# Another system's path, what no file can be called, and control characters that would reach a terminal with the path
-_NO_NAME = re.compile(rf"[\\:\n]|{UNPRINTABLE.pattern}")
+_FILE_NAME = re.compile(r"[\w-][\w. -]*")
 
 
 _Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), Expected("a text that is not empty")]
@@ -221,7 +215,7 @@ def _check(descriptor: Descriptor, location: Location) -> None:
         found = "documents and [text]" if text else "neither documents nor [text]"
         location.fault(found, "one of the two: a folder of documents, or a text to download")
     for where, name in (("documents", descriptor.documents), ("text.file", None if text is None else text.file)):
-        if name is not None and (len(PurePosixPath(name).parts) != 1 or name.startswith(".") or _NO_NAME.search(name)):
+        if name is not None and not _FILE_NAME.fullmatch(name):
             (location / where).fault(shown(name), "a name in the folder of the corpus, without any path")
     for index, url in enumerate(text.urls if text else ()):
         if not is_allowed(url):

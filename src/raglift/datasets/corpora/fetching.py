@@ -16,15 +16,12 @@ from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import CorpusError, DatasetError
 from raglift.utilities.replacing import staging_folder
 from raglift.utilities.retrying import RetryPolicy, is_transient
-from raglift.utilities.strict_files import check_encoding, decode_document
 from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from raglift.datasets.corpora.descriptor import CorpusText
-    from raglift.errors import Fault
 
 
 # Download of one file over https: bounded in size and time, complete or an error.
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with the bytes received so far and the bytes expected, None when the server does not say."""
 
+_SECONDS = 120.0
+"""For one address, retries included."""
 _ATTEMPTS = 3
 _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 4.0
@@ -40,22 +39,15 @@ _STALLED_SECONDS = 10.0
 _HTML = (b"<!doctype html", b"<html")
 
 
-def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress | None = None) -> bytes:
-    """Return the bytes of the text at an address.
-
-    Args:
-        url: an https address, or an http address on this machine.
-        max_bytes: the most that is read.
-        timeout: seconds for everything, retries included.
-        on_progress: told of each piece that arrives.
+def _download(url: str, max_bytes: int, on_progress: Progress | None) -> bytes:
+    """Return the bytes of the text at an address, at most so many.
 
     Raises:
-        CorpusError: the address is not allowed, does not answer, or answers with something else than the
-            whole of a text of at most `max_bytes`.
+        CorpusError: the address is not allowed, does not answer, or answers with something else than a whole text.
     """
     if not is_allowed(url):
         raise CorpusError("only https:// addresses are downloaded from (http:// only on this machine)")
-    ends = time.monotonic() + timeout
+    ends = time.monotonic() + _SECONDS
     policy = RetryPolicy(
         _ATTEMPTS,
         first_wait=_FIRST_WAIT_SECONDS,
@@ -66,7 +58,7 @@ def download(url: str, *, max_bytes: int, timeout: float, on_progress: Progress 
     try:
         return Retrying(**policy.for_tenacity())(_attempt, url, max_bytes, ends, on_progress)
     except httpx.TimeoutException:
-        raise CorpusError(f"no answer in time (timeout: {timeout:g} seconds in all)") from None
+        raise CorpusError(f"no answer in time (timeout: {_SECONDS:g} seconds in all)") from None
     except httpx.HTTPStatusError as error:
         raise CorpusError(f"HTTP {error.response.status_code} {error.response.reason_phrase}") from None
     except (httpx.HTTPError, httpx.InvalidURL, ImportError) as error:  # ImportError: a SOCKS proxy
@@ -102,7 +94,7 @@ def _receive(response: httpx.Response, max_bytes: int, ends: float, on_progress:
         if len(body) > max_bytes:
             raise CorpusError(f"too large: over {max_bytes} bytes")
         if time.monotonic() > ends:
-            raise CorpusError("not finished in time; try again, or raise the timeout")
+            raise CorpusError("not finished in time; try again")
         if on_progress is not None:
             on_progress(len(body), total)
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -117,14 +109,7 @@ def _receive(response: httpx.Response, max_bytes: int, ends: float, on_progress:
 _FAULTS_SHOWN = 5
 
 
-def fetch(
-    corpus: str | Corpus,
-    *,
-    url: str | None = None,
-    timeout: float = 120.0,
-    on_progress: Progress | None = None,
-    encoding: str | None = None,
-) -> Path:
+def fetch(corpus: str | Corpus, *, url: str | None = None, on_progress: Progress | None = None) -> Path:
     """Download the text of a corpus, check that its labels resolve in it, and return where it was put.
 
     Editions of a book differ in header, wrapping and spelling, so the labels judge the text, not a checksum: at least
@@ -134,23 +119,19 @@ def fetch(
     Args:
         corpus: the name of a corpus that comes with raglift, or a corpus.
         url: the address to download from, in place of the corpus's own.
-        timeout: seconds for each address, retries included.
         on_progress: called with the bytes received so far and the bytes expected (None when unknown).
-        encoding: of a text that is not in UTF-8 and has no byte-order mark, as `cp1252`; it is kept in UTF-8.
 
     Raises:
-        ConfigurationError: no such encoding.
         CorpusError: the corpus is unknown or has nothing to fetch, or no address gave a text that its labels
             are about; the message says for each address why.
     """
     corpus = find_corpus(corpus) if isinstance(corpus, str) else corpus
     text, target = corpus.text_to_fetch()
-    encoding = check_encoding(encoding)
     reasons = []
     for address in (url,) if url else text.urls:
         try:
-            data = download(address, max_bytes=text.max_bytes, timeout=timeout, on_progress=on_progress)
-            data = _checked(data, text, corpus, encoding)
+            data = _download(address, text.max_bytes, on_progress)
+            _check(data, text, corpus)
         except CorpusError as error:
             reasons.append(f"  {address}: {error}")
         else:
@@ -164,32 +145,22 @@ def fetch(
     )
 
 
-def _checked(data: bytes, text: CorpusText, corpus: Corpus, encoding: str | None) -> bytes:
-    """Return the bytes of a text in which half of the corpus's labels or more resolve, in UTF-8 if they were not.
-
-    Raises:
-        CorpusError: they are no text, or another one.
-    """
+def _check(data: bytes, text: CorpusText, corpus: Corpus) -> None:
+    """Raise unless data is a text in which half of the corpus's labels or more resolve."""
     location = Location("the text", [])
-    document = text.parse(data, location, encoding=encoding)
+    document = text.parse(data, location)
     if document is None:
         raise CorpusError("; ".join(str(fault) for fault in location.faults))
     try:
         resolution = resolve_queries(corpus.queries_path, (document,), partly=True)[1]
+        faults = [label.fault for label in resolution.left_out]
+        if 2 * len(faults) <= resolution.labels:
+            return
     except DatasetError as error:
-        raise CorpusError(_not_resolved(error.faults), error.faults) from None
-    faults = [label.fault for label in resolution.left_out]
-    if 2 * len(faults) > resolution.labels:
-        raise CorpusError(_not_resolved(faults), faults)
-    decoded = None if encoding is None else decode_document(data, location, encoding)
-    return data if decoded is None else decoded.encode("utf-8")
-
-
-def _not_resolved(faults: Sequence[Fault]) -> str:
-    shown = "\n".join(f"    {fault}" for fault in faults[:_FAULTS_SHOWN])
-    more = len(faults) - _FAULTS_SHOWN
-    return f"not the text that the labels are about; {len(faults)} of them do not resolve:\n{shown}" + (
-        f"\n    … and {more} more" if more > 0 else ""
+        faults = list(error.faults)
+    shown = "".join(f"\n    {fault}" for fault in faults[:_FAULTS_SHOWN])
+    raise CorpusError(
+        f"not the text that the labels are about; {len(faults)} of them do not resolve, the first:{shown}", faults
     )
 
 

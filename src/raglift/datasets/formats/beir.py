@@ -1,15 +1,14 @@
-"""BEIR folders, `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`, and these three tables wherever they are."""
+"""The three tables of BEIR and MTEB, corpus, queries and qrels: their rows as queries and documents, and back."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from raglift.datasets.documents import read_document, read_document_lines, read_documents, write_document_lines
+from raglift.datasets.documents import read_document, write_document_lines
 from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_documents
 from raglift.datasets.formats.mapping import grade_of
 from raglift.datasets.formats.presets import TABLE_COLUMNS
-from raglift.datasets.formats.rows import read_rows
 from raglift.types.parsing import read_id, read_string
 from raglift.utilities.validation import Location, quoted
 
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from raglift.datasets.documents import DocumentSource
     from raglift.datasets.formats.rows import Row
-    from raglift.errors import Fault
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Document
     from raglift.types.labels import Query
@@ -27,44 +24,6 @@ if TYPE_CHECKING:
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 _HEADER = "query-id\tcorpus-id\tscore"
-
-
-def read_beir(
-    folder: Path, faults: list[Fault], *, documents: DocumentSource = None, split: str = "test"
-) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
-    """Return the queries and documents of a BEIR folder.
-
-    Each document with a score of 1 or more is a fact, and its score the grade; a score of 0 or less is judged
-    irrelevant. A query that is judged only in another split is left out; one that is judged in none is unlabelled.
-
-    Args:
-        folder: the folder.
-        faults: where what is wrong is noted.
-        documents: the documents, in place of `corpus.jsonl`.
-        split: which file of `qrels/` to read.
-    """
-    splits = {file.stem: file for file in sorted((folder / QRELS).glob("*.tsv"))}
-    if split not in splits:
-        known = ", ".join(f"split={quoted(name)}" for name in splits)
-        expected = f"one of {known}" if splits else "a file qrels/<split>.tsv"
-        Location(str(folder), faults).fault(f"no {QRELS}/{split}.tsv", expected)
-        return (), ()
-    judged = read_rows(splits[split], Location(f"{QRELS}/{split}.tsv", faults), quotes=False)
-    others = (
-        row
-        for name, path in splits.items()
-        if name != split
-        for row in read_rows(path, Location(path.name, []), quotes=False)
-    )
-    queries = read_rows(folder / QUERIES, Location(QUERIES, faults))
-    judgments = read_judgments(judged)
-    if not judgments and not faults:
-        first = splits[split].read_text(encoding="utf-8").splitlines()[:1]
-        if first != [_HEADER]:  # a split may judge nothing, but says so below its names
-            expected = f"rows below a first line {quoted(_HEADER)}"
-            Location(f"{QRELS}/{split}.tsv", faults).fault("no judgments", expected)
-    given = read_document_lines(folder / CORPUS, faults) if documents is None else read_documents(documents)
-    return judged_queries(queries, judgments, others, given, topics_name=QUERIES, documents_name=CORPUS), given
 
 
 def judged_queries(
@@ -132,10 +91,7 @@ def documents_of(rows: Iterable[Row]) -> tuple[Document, ...]:
     documents: dict[str, Document] = {}
     first: dict[str, Location] = {}
     for row in rows:
-        values = dict(row.values)
-        if isinstance(values.get("metadata"), dict):  # Parquet has null if a row lacks a field that others have
-            values["metadata"] = {name: value for name, value in values["metadata"].items() if value is not None}
-        document = read_document(values, row.location)
+        document = read_document(row.values, row.location)
         if document is None:
             continue
         if document.id in first:

@@ -45,8 +45,6 @@ FormatName = Literal[
     "langfuse",
 ]
 """The name of a format, as `load_dataset` takes it."""
-EVIDENCE = ("answer", "context")
-"""What can be the evidence of a SQuAD dataset: the words of the answers, or all of the context that has them."""
 
 
 class FormatOptions(TypedDict, total=False):
@@ -74,10 +72,6 @@ class FormatOptions(TypedDict, total=False):
     """Rows: where they are: the field of a JSON object that has the list, `data.items`, or the sheet of a workbook."""
     delimiter: str
     """Rows: the delimiter of a CSV file; by default the one that divides the first row most."""
-    evidence: Literal["answer", "context"]
-    """SQuAD: whether the answer's words or all of its context are the evidence; by default the answer."""
-    labels: Literal["spans", "texts", "ids"]
-    """AutoRAG: what a chunk of the ground truth becomes; by default a span of the corpus's row."""
 
 
 class Contents(NamedTuple):
@@ -125,27 +119,23 @@ def _read_rows(
     where: str | Sequence[str] = (),
     root: str | None = None,
     delimiter: str | None = None,
-    evidence: str = "answer",
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries and documents in the rows of a file.
 
     Raises:
         ConfigurationError: an option that makes no sense.
     """
-    if evidence not in EVIDENCE:
-        raise ConfigurationError(f"evidence: found {evidence!r}; expected one of {', '.join(map(repr, EVIDENCE))}")
     mapping = customized(preset, columns, decode, where, root)
     location = Location(path.name, faults)
     rows = read_rows(path, location, root=mapping.root, delimiter=delimiter)
-    given = read_documents(documents)
-    return read_labels(rows, mapping, location, given, ignore=ignored(columns), whole=evidence == "context")
+    return read_labels(rows, mapping, location, read_documents(documents), ignore=ignored(columns))
 
 
 _ALL = (
     Format("jsonl", "raglift's own", own.read_own, ("documents", "encoding")),
-    Format("beir", "BEIR", beir.read_beir, ("documents", "split")),
+    Format("beir", "BEIR", hub.read_hub, ("documents", "split")),
     Format("trec", "TREC", trec.read_trec, ("documents", "topics")),
-    Format("autorag", "AutoRAG", autorag.read_autorag, ("documents", "labels")),
+    Format("autorag", "AutoRAG", autorag.read_autorag, ("documents",)),
     Format("llama-index", "LlamaIndex", llama_index.read_llama_index, ("documents",)),
     Format(
         "hf",
@@ -161,7 +151,7 @@ _ALL = (
             name,
             preset.title,
             partial(_read_rows, preset=preset),
-            ("evidence", *_OF_ROWS) if "document" in preset.paths else ("documents", *_OF_ROWS),
+            _OF_ROWS if "document" in preset.paths else ("documents", *_OF_ROWS),
         )
         for name, preset in PRESETS.items()
     ),

@@ -1,9 +1,8 @@
-"""Datasets of the Hugging Face hub: the three tables of BEIR and MTEB, or one table of rows."""
+"""Folders of BEIR and MTEB, and datasets of the Hugging Face hub: three tables, or one of rows."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -17,11 +16,11 @@ from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.beir import documents_of, judged_queries, read_judgments
 from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
 from raglift.datasets.formats.presets import PRESETS, recognize_preset
-from raglift.datasets.formats.rows import SUFFIXES, read_rows
+from raglift.datasets.formats.rows import SUFFIXES, read_rows, suffix_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.utilities.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
 from raglift.utilities.strict_files import read_text
-from raglift.utilities.validation import Location, nearest, quoted, shown
+from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,23 +42,15 @@ OPTIONS = ("split", "subset", "revision")
 TABLES = ("corpus", "queries", "qrels")
 """The tables that a dataset for retrieval consists of."""
 _CARD = "README.md"
-_LONGEST_CARD = 1_000_000
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
-_ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(-\w+)?$")
-_PART = re.compile(r"(.*)-\d{5}-of-(\d{5})")
 _QRELS_FOLDERS = ("qrels", "data", "default")
 _OF_QRELS = "-qrels"
 """How the name of a dataset ends that holds only the judgments, BeIR/scifact-qrels."""
 
 
-class HubUnavailable(Exception):
-    """The hub does not give what was asked for: found, and expected."""
-
-    def __init__(self, found: str, expected: str) -> None:
-        super().__init__(found, expected)
-        self.found = found
-        self.expected = expected
+class _NotThere(Exception):
+    """There is no such folder, and the hub does not give the dataset: found, and expected."""
 
 
 def read_hub(
@@ -74,7 +65,7 @@ def read_hub(
     decode: Mapping[str, str] | None = None,
     where: str | Sequence[str] = (),
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
-    """Return the queries and documents of a dataset on the Hugging Face hub, or of a folder laid out as one.
+    """Return the queries and documents of a BEIR folder, of a dataset on the Hugging Face hub, or a folder like one.
 
     Of the tables corpus, queries and qrels, a document with a score of 1 or more is a fact, and its score the grade; a
     score of 0 or less is judged irrelevant. A query that is judged only in another split is left out; one that is
@@ -104,7 +95,8 @@ def read_hub(
         tables = _tables(files, subset, location)
         if faults:
             return (), ()
-        if set(tables) == set(TABLES) and columns is None:
+        needed = TABLES if documents is None else TABLES[1:]
+        if set(needed) <= set(tables) and columns is None:
             return _read_tables(tables, split, documents, location)
         rows = _chosen_rows(files, subset, split, location) if columns is not None or not tables else None
         if rows is not None and (columns is not None or recognize_preset(_fields(rows))):
@@ -114,8 +106,8 @@ def read_hub(
             return read_labels(read, mapping, location, read_documents(documents), ignore=ignored(columns))
         if not faults:
             _note_missing(files, tables, subset, location)
-    except HubUnavailable as error:
-        location.fault(error.found, error.expected)
+    except _NotThere as error:
+        location.fault(*error.args)
     except (OSError, httpx.HTTPError) as error:  # the hub's own errors are of these, and what breaks off
         said = " ".join(str(error).split())[:200] or type(error).__name__
         location.fault(f"a file that cannot be had ({said})", "files that can be read, or a connection to the hub")
@@ -175,54 +167,34 @@ class Files:
         """Return the files of each configuration that the dataset's card lists, by split; none without a card."""
         path = self.fetch(_CARD, location) if _CARD in self.names else None
         here = Location(_CARD, location.faults)
-        text = None if path is None else read_text(path, here)
-        head = None if text is None else _FRONT_MATTER.match(text[:_LONGEST_CARD])
+        head = _FRONT_MATTER.match("" if path is None else read_text(path, here) or "")
         try:
-            # From the beginning of the file, so that faults have its lines; the mark before it begins a document
-            top = None if head is None else head.string[: head.end(1)]
-            card = None if top is None else _PlainLoader(top).get_single_data()
-        except yaml.MarkedYAMLError as error:
-            at = here if error.problem_mark is None else here.at_line(error.problem_mark.line + 1)
-            at.fault(f"what is not YAML ({error.problem})", "a card with plain YAML, or none")
-            return {}
-        except (yaml.YAMLError, RecursionError, ValueError, TypeError, OverflowError, AttributeError) as error:
+            card = None if head is None else yaml.safe_load(head[1])
+        except (yaml.YAMLError, ValueError) as error:
             here.fault(f"what is not YAML ({' '.join(str(error).split())[:100]})", "a card with plain YAML, or none")
             return {}
         listed = card.get("configs") if isinstance(card, dict) else None
         return {
-            str(each["config_name"]): self._splits(each["data_files"], here / f"configs.{each['config_name']}")
+            str(each["config_name"]): self._splits(each["data_files"])
             for each in (listed if isinstance(listed, list) else ())
-            if isinstance(each, dict) and isinstance(each.get("config_name"), (str, int)) and "data_files" in each
+            if isinstance(each, dict) and "config_name" in each and "data_files" in each
         }
 
-    def _splits(self, given: Any, location: Location) -> Splits:
-        """Return the files that the patterns of a configuration stand for, by split."""
+    def _splits(self, given: Any) -> Splits:
+        """Return the files of the dataset that the patterns of a configuration stand for, by split."""
         if isinstance(given, list) and all(isinstance(each, dict) for each in given):
             patterns = {str(each.get("split", "train")): each.get("path") for each in given}
         else:
             patterns = given if isinstance(given, dict) else {"train": given}
-        splits: dict[str, list[str]] = {}
-        for split, several in patterns.items():
-            for pattern in several if isinstance(several, list) else [several]:
-                found = [name for name in self.names if isinstance(pattern, str) and fnmatchcase(name, pattern)]
-                if not found:  # of the dataset alone: a card cannot have other files read
-                    location.fault(f"{shown(pattern)} in data_files", "files of the dataset")
-                splits.setdefault(str(split), []).extend(found)
-        return splits
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """Reads YAML in which nothing stands for something else: a few lines could stand for billions of values."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases.
-
-        Raises:
-            ComposerError: an alias.
-        """
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "an alias", None)
-        return super().compose_node(parent, index)
+        return {
+            str(split): [
+                name
+                for pattern in (several if isinstance(several, list) else [several])
+                for name in self.names
+                if fnmatchcase(name, str(pattern))
+            ]
+            for split, several in patterns.items()
+        }
 
 
 def _find(name: str, revision: str | None) -> Files:
@@ -231,15 +203,13 @@ def _find(name: str, revision: str | None) -> Files:
     Raises:
         ConfigurationError: a revision of a folder.
         MissingDependency: the package `huggingface_hub` is not installed.
-        HubUnavailable: there is no such dataset, it needs permission, or it is neither reached nor on this machine.
+        _NotThere: there is no such dataset, it needs permission, or it is neither reached nor on this machine.
     """
     folder = user_path(name)
     if name and is_folder(folder):
         if revision is not None:
             raise ConfigurationError(f"{PREFIX}{name}: found revision={revision!r} with a folder; expected none")
         return _in_folder(name, folder)
-    if not _ID.fullmatch(name):
-        raise HubUnavailable(f"{quoted(name)}, which is no folder", "a folder, or the id of a dataset, as mteb/scifact")
     return _on_hub(name, revision)
 
 
@@ -264,27 +234,17 @@ def _on_hub(name: str, revision: str | None) -> Files:
             # By the branch, so that the cache knows what commit it stood for when the hub cannot be reached
             hf_hub_download(name, small, repo_type="dataset", revision=revision)
     except errors.HFValidationError:
-        raise HubUnavailable(f"{quoted(name)}, which is no folder and no id", "an id as mteb/scifact") from None
-    except errors.GatedRepoError:
-        raise HubUnavailable(
-            f"a dataset that the hub gives only to those it knows: {name}",
-            "access: accept its terms on the hub, and set HF_TOKEN",
-        ) from None
-    except errors.RevisionNotFoundError:
-        raise HubUnavailable(f"no revision {revision!r} of {name}", "a branch, tag or commit of it") from None
-    except errors.RepositoryNotFoundError:
-        raise HubUnavailable(
-            f"no folder {name} here, and no dataset {name} on the hub (or none without a token)",
-            "a folder, or the id of a dataset, as mteb/scifact; for a private one set HF_TOKEN",
+        raise _NotThere(
+            f"{quoted(name)}, which is no folder and no id", "a folder, or the id of a dataset, as mteb/scifact"
         ) from None
     except (ConnectionError, httpx.TransportError, errors.HfHubHTTPError) as error:
         try:
             cached = snapshot_download(name, repo_type="dataset", revision=revision, local_files_only=True)
         except errors.LocalEntryNotFoundError:
             said = " ".join(str(error).split())[:120] or type(error).__name__
-            raise HubUnavailable(
-                f"no folder {name}, and a hub that does not answer ({said})",
-                "a folder, a connection to the hub, or a dataset that was downloaded before",
+            raise _NotThere(
+                f"no folder {name} here, and a hub that does not give this dataset ({said})",
+                "a folder, or the id of a dataset, as mteb/scifact; for a private or gated one set HF_TOKEN",
             ) from None
         return _in_folder(name, Path(cached))
     return Files(name, names, None, str(info.sha))
@@ -317,8 +277,6 @@ def _tables(files: Files, subset: str | None, location: Location) -> dict[str, T
     if not location.faults and set(TABLES) - set(tables) == {"qrels"}:
         apart = _qrels_apart(files, subset, location)
         tables |= {} if apart is None else {"qrels": apart}
-    for found in tables.values():
-        _check_parts(found.splits, location)
     return tables
 
 
@@ -364,7 +322,7 @@ def _qrels_apart(files: Files, subset: str | None, location: Location) -> Table 
         return None  # for a folder on this machine the hub is not asked
     try:
         apart = _find(name, None)
-    except HubUnavailable:
+    except _NotThere:
         return None
     splits = _by_card(apart.configurations(location), "qrels", subset)
     splits = splits or _by_names(apart.names, "qrels", subset) or _at_top(apart.names)
@@ -381,30 +339,17 @@ def _at_top(names: Sequence[str]) -> Splits:
     return splits
 
 
-def _check_parts(splits: Splits, location: Location) -> None:
-    """Note the files of which some parts are missing, as after a download that broke off."""
-    for files in splits.values():
-        matches = [match for name in files if (match := _PART.match(name))]
-        for (stem, wanted), number in Counter(match.groups() for match in matches).items():
-            if number < int(wanted):
-                location.fault(
-                    f"{number} of {int(wanted)} parts of {stem}", "all of them: was the download broken off?"
-                )
-
-
 def _note_missing(files: Files, tables: Mapping[str, Table], subset: str | None, location: Location) -> None:
     """Note which tables are not there."""
     missing = [table for table in TABLES if table not in tables]
     names = list(files.configurations(location)) or list(files.names)
-    listed = ", ".join(map(quoted, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
-    of_subset = "" if subset is None else f" of the subset {quoted(subset)}"
     subsets = sorted(
         {match[1] or match[2] for name in names if (match := re.fullmatch("(.+)-corpus|corpus-(.+)", name))}
     )
+    of_subset = "" if subset is None else f" of the subset {quoted(subset)}"
+    found = f"no {' and no '.join(missing)}{of_subset} among {len(names):,} names: {', '.join(map(quoted, names[:8]))}"
     expected = f"subset= one of {', '.join(subsets)}" if subsets else "corpus, queries and qrels, or columns= of rows"
-    if missing == ["qrels"]:
-        expected += f"; or another dataset of the same name and {_OF_QRELS}"
-    location.fault(f"no {' and no '.join(missing)}{of_subset} among {len(names):,} names: {listed}", expected)
+    location.fault(found, expected)
 
 
 def _choose(splits: Mapping[str, Any], wanted: str | None, location: Location, *, table: str) -> str | None:
@@ -440,7 +385,7 @@ def _rows(files: Files, name: str, faults: list[Fault]) -> Iterator[Row]:
     location = Location(name, faults)
     path = files.fetch(name, location)
     if path is not None:
-        yield from read_rows(path, location, name=name)
+        yield from read_rows(path, location, name=name, quotes=suffix_of(name) != ".tsv")
 
 
 # Reading the three tables.
@@ -449,26 +394,27 @@ def _rows(files: Files, name: str, faults: list[Fault]) -> Iterator[Row]:
 def _read_tables(
     tables: Mapping[str, Table], split: str | None, documents: DocumentSource, location: Location
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
-    faults = location.faults
-    qrels = tables["qrels"]
-    chosen = _choose(qrels.splits, split, location, table="qrels")
-    splits = {} if chosen is None else {"qrels": chosen}
-    for table in ("queries", "corpus"):
-        name = None if chosen is None else _choose(tables[table].splits, chosen, location, table=table)
-        splits |= {} if name is None else {table: name}
-    if len(splits) < len(TABLES):
+    qrels = tables["qrels"].splits
+    judged_split = _choose(qrels, split, location, table="qrels")
+    if judged_split is None:
+        return (), ()
+    query_split = _choose(tables["queries"].splits, judged_split, location, table="queries")
+    corpus_split = (
+        None if documents is not None else _choose(tables["corpus"].splits, judged_split, location, table="corpus")
+    )
+    if query_split is None or location.faults:
         return (), ()
 
-    def rows_of(table: str, split: str, faults: list[Fault] = faults) -> Iterator[Row]:
+    def rows_of(table: str, split: str, faults: list[Fault] = location.faults) -> Iterator[Row]:
         for name in tables[table].splits[split]:
             yield from _rows(tables[table].files, name, faults)
 
-    judged = read_judgments(rows_of("qrels", splits["qrels"]))
-    if not judged and not faults:
+    judged = read_judgments(rows_of("qrels", judged_split))
+    if not judged and not location.faults:
         location.fault("no judgments", "qrels with the columns query-id, corpus-id and score")
-    others = (row for other in qrels.splits if other != splits["qrels"] for row in rows_of("qrels", other, []))
-    queries = rows_of("queries", splits["queries"])
-    found = documents_of(rows_of("corpus", splits["corpus"])) if documents is None else read_documents(documents)
-    if not found and not faults:
+    others = (row for other in qrels if other != judged_split for row in rows_of("qrels", other, []))
+    queries = rows_of("queries", query_split)
+    found = read_documents(documents) if corpus_split is None else documents_of(rows_of("corpus", corpus_split))
+    if not found and not location.faults:
         location.fault("no documents", "at least one in the corpus")
     return judged_queries(queries, judged, others, found, topics_name="queries", documents_name="corpus"), found

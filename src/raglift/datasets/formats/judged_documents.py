@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.datasets.documents import LINES_SUFFIXES
@@ -58,7 +58,11 @@ def judged_document(passage: Passage, documents: Mapping[str, Document]) -> str 
         return passage.chunk_id
     doc_id = passage.doc_id if passage.chunk_id is None else passage.chunk_id
     document = documents.get(doc_id or "")
-    return doc_id if document is not None and passage == whole_document(document, passage.grade) else None
+    return (
+        doc_id
+        if document is not None and (replace(passage, annotator=None) == whole_document(document, passage.grade))
+        else None
+    )
 
 
 def judged_documents(query: Query, documents: Mapping[str, Document]) -> Iterator[tuple[str, int]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.datasets.formats.judged_documents import read_grade
 from raglift.datasets.formats.paths import JSON, LITERAL, Found, Item, at_path, looks_like_list, parsed
 from raglift.errors import ConfigurationError, LabelWarning
-from raglift.types.anchors import Sources, whole_document
+from raglift.types.anchors import Sources
 from raglift.types.documents import Document
 from raglift.types.labels import Passage, Query, distinct_facts
 from raglift.types.parsing import read_characters, read_id, read_name, read_passage, read_string
@@ -140,7 +140,6 @@ def read_labels(
     documents: tuple[Document, ...] = (),
     *,
     ignore: Sequence[str] = (),
-    whole: bool = False,
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of rows, and their documents.
 
@@ -155,12 +154,11 @@ def read_labels(
         location: the file, for faults.
         documents: the source texts that `doc` refers to.
         ignore: columns that are not read: any other that is not mapped is a fault, unless the mapping is a preset.
-        whole: whether all of a document is the evidence, in place of the spans in it.
 
     Warns:
         LabelWarning: how many rows the filter left out.
     """
-    reader = _Reader(mapping, location, documents, frozenset(ignore), whole=whole)
+    reader = _Reader(mapping, location, documents, frozenset(ignore))
     chosen = list(reader.chosen(rows))
     return reader.queries(chosen), reader.documents
 
@@ -169,13 +167,7 @@ class _Reader:
     """Puts rows together to queries."""
 
     def __init__(
-        self,
-        mapping: RowMapping,
-        location: Location,
-        documents: tuple[Document, ...],
-        ignore: frozenset[str],
-        *,
-        whole: bool,
+        self, mapping: RowMapping, location: Location, documents: tuple[Document, ...], ignore: frozenset[str]
     ) -> None:
         self._mapping = mapping
         self._location = location
@@ -183,7 +175,6 @@ class _Reader:
         self._own_ids: dict[tuple[str | None, str], str] = {}
         self._titles: Counter[str | None] = Counter()
         self._ignore = ignore
-        self._whole = whole
         self._asked: dict[str, _Asked] = {}
         self._unknown: dict[str, None] = {}
 
@@ -218,7 +209,7 @@ class _Reader:
             )
 
     def _has_known_columns(self, row: Row, *, is_first: bool) -> bool:
-        """Note columns that nothing is said of, and in a table those that are missing; whether to read on."""
+        """Note columns that nothing is said of, and a table without questions; whether to read on."""
         location = row.header or row.location
         if row.header is not None and not is_first:
             return True
@@ -231,15 +222,10 @@ class _Reader:
         for name in unknown:
             hint = f"; to leave it unread: {how('columns', IGNORE, name)}" if name == unknown[-1] else ""
             location.fault(f"an unknown column {quoted(name)}", f"{nearest(name, FIELDS)}{hint}")
-        if row.header is not None:
-            for name, own in self._mapping.paths.items():
-                if any(at_path(row, path) for path in own):
-                    continue
-                if not set(own) <= set(OWN.paths[name]):
-                    location.fault(f"no column {quoted(own[0])}", nearest(own[0], tuple(row.values)))
-                elif name == "question":
-                    first = next(iter(row.values), "…")
-                    location.fault("no column 'question'", f"one with the questions: {how('columns', name, first)}")
+        if row.header is not None and not any(at_path(row, path) for path in self._mapping.paths["question"]):
+            first = next(iter(row.values), "…")
+            wanted = next(iter(self._mapping.paths["question"]), "question")
+            location.fault(f"no column {wanted!r}", f"one with the questions: {how('columns', 'question', first)}")
         return row.header is None or len(location.faults) == faults
 
     def _own_document(self, row: Row) -> str | None:
@@ -433,8 +419,6 @@ class _Reader:
             here = (items.get("passage") or items.get("doc") or next(iter(items.values()))).location
             fact = str(group.value).strip() if group is not None else ("row" if self._mapping.alternatives else None)
             result.append((fact, replace(passage, grade=grade), here))
-        if result and self._whole and own is not None:
-            return [("row", whole_document(self._documents[own]), row.location)]
         return result
 
     def _passage(self, items: Mapping[str, Item], row: Row, sources: Sources) -> Passage | None:
@@ -475,12 +459,8 @@ class _Reader:
         doc_id = items["doc"].value
         document = self._documents.get(doc_id)
         if text is not None and document is not None and document.text[start:end] != text:
-            closest = min(_starts(document.text, text), key=lambda offset: abs(offset - start), default=None)
-            hint = "which is not in it" if closest is None else f"which begins at {closest}"
-            items["start"].location.fault(
-                f"{start}, at which {quoted(doc_id)} has {quoted(document.text[start:end])}",
-                f"the offset of {quoted(text)}, {hint}",
-            )
+            found = f"{start}, at which {quoted(doc_id)} has {quoted(document.text[start:end])}"
+            items["start"].location.fault(found, f"the offset of {quoted(text)}")
             return None
         span: dict[str, Any] = {"doc": doc_id, "start": start, "end": end}
         if text is not None and not self._documents:
@@ -547,10 +527,3 @@ def grade_of(value: Any, location: Location) -> int | None:
         location.fault(shown(value), "an integer: how relevant it is")
         return None
     return read_grade(str(value).strip(), location)
-
-
-def _starts(text: str, words: str) -> Iterator[int]:
-    offset = text.find(words)
-    while offset >= 0:
-        yield offset
-        offset = text.find(words, offset + 1)

@@ -24,10 +24,8 @@ from raglift.utilities.strict_files import (
 from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
-
-    import pyarrow as pa
 
 
 class Row(NamedTuple):
@@ -251,7 +249,6 @@ def parquet_rows(
     location: Location,
     *,
     columns: Collection[str] | None = None,
-    check: Callable[[pa.Schema], bool] = lambda _: True,
 ) -> Iterator[tuple[Location, dict[str, Any]]]:
     """Yield the rows of a Parquet file with their numbers; what cannot be read is a fault.
 
@@ -259,7 +256,6 @@ def parquet_rows(
         path: the file.
         location: the file, for faults.
         columns: those that are read, if the file has them; by default all.
-        check: whether the columns are as they should be; it notes its own faults.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -267,14 +263,10 @@ def parquet_rows(
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            if not check(file.schema_arrow):
-                return
-            if columns is None and len(set(names)) < len(names):
+            if len(set(names)) < len(names):
                 location.fault("two columns of one name", "one column of each name")
                 return
             chosen = [name for name in names if columns is None or name in columns]
-            if not chosen:
-                return
             number = taken = 0
             for batch in file.iter_batches(batch_size=_BATCH, columns=chosen):
                 taken += batch.nbytes
@@ -283,9 +275,14 @@ def parquet_rows(
                     return
                 for row in batch.to_pylist():
                     number += 1
-                    yield location / f"row {number}", row
+                    yield location / f"row {number}", {name: _without_nulls(value) for name, value in row.items()}
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # ValueError: texts that are not UTF-8
         location.fault(f"no readable Parquet file ({str(error).partition(chr(10))[0]})", f"a Parquet file at {path}")
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return a struct without the fields that it lacks, in place of which Parquet has nulls."""
+    return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
 
 
 def _unpacked(path: Path, location: Location) -> bytes | None:

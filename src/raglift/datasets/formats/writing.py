@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+import warnings
 from typing import TYPE_CHECKING, Literal
 
 from raglift.datasets.formats import beir, own
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.jsonl import check_queries
-from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.types.dataset import Dataset, check_documents
-from raglift.types.documents import Document
-from raglift.types.labels import Fact
+from raglift.errors import ConfigurationError, DatasetError, Fault, LabelWarning
+from raglift.types.dataset import check_documents
 from raglift.utilities.limits import is_folder, is_there, user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, staging_folder
 from raglift.utilities.strict_files import survives_json
-from raglift.utilities.validation import Location, nearest, quoted
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Document
     from raglift.types.labels import Passage, Query
 
 
@@ -31,8 +31,6 @@ WrittenFormat = Literal["jsonl", "beir"]
 WRITTEN_FORMATS: tuple[WrittenFormat, ...] = ("jsonl", "beir")
 """These formats."""
 _ID = "an id without tabs and line ends, as BEIR has it"
-DROPPABLE = ("annotators", "filters", "metadata")
-"""What `write_dataset` can leave out."""
 _NOT_IN_A_LINE = re.compile(r"[\t\r\n\0]")
 
 
@@ -41,19 +39,16 @@ def write_dataset(
     target: str | os.PathLike[str],
     *,
     format: WrittenFormat = "jsonl",  # noqa: A002 — as in load_dataset
-    drop: Collection[str] = (),
 ) -> Path:
     """Write a dataset as raglift's own folder or as BEIR's, so that an equal dataset is read back.
 
-    What BEIR cannot hold is an error, and nothing is written: literal texts, spans, alternatives, unanswerable
-    questions.
+    Labels that BEIR cannot hold are an error, and nothing is written: literal texts, spans, alternatives, unanswerable
+    questions, filters. Who gave labels and how hits were chosen for judging are left out of BEIR, with a warning.
 
     Args:
         dataset: the dataset.
         target: a new folder, or an empty one.
         format: `jsonl`, raglift's own, or `beir`.
-        drop: what may be left out: any of `annotators` (which model labels and questions are from, and how hits were
-            chosen for judging), `filters` (the metadata that chunks must have) and `metadata` (of documents).
 
     Returns:
         The target.
@@ -61,14 +56,16 @@ def write_dataset(
     Raises:
         DatasetError: the dataset does not fit the format, or the target is taken or cannot be written; every fault is
             listed.
-        ConfigurationError: a format that is not written, or nothing that can be dropped.
+        ConfigurationError: a format that is not written.
+
+    Warns:
+        LabelWarning: BEIR has no place for who gave the labels.
     """
     if format not in WRITTEN_FORMATS:
         known = ", ".join(map(repr, WRITTEN_FORMATS))
         raise ConfigurationError(f"format: found {format!r}, which is not written; expected one of {known}")
     path = user_path(target)
-    written = _without(dataset, drop)
-    faults = _faults_of(written, format) or _faults_of_target(path)
+    faults = _faults_of(dataset, format) or _faults_of_target(path)
     if faults:
         raise DatasetError(f"{path} (as {format})", faults, NOTHING_WRITTEN)
     try:
@@ -76,7 +73,7 @@ def write_dataset(
         with staging_folder(path) as temporary:
             made = temporary / "written"
             made.mkdir()
-            (own.write_own if format == "jsonl" else beir.write_beir)(written, made)
+            (own.write_own if format == "jsonl" else beir.write_beir)(dataset, made)
             if is_folder(path):
                 path.rmdir()  # Windows puts no folder in an empty one's place
             made.replace(path)
@@ -90,6 +87,8 @@ def write_dataset(
             raise
         fault = Fault(str(path), f"a place that cannot be written ({cause.strerror or cause})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from cause
+    if format == "beir" and (dataset.judged or dataset.label_sources.by_model):
+        warnings.warn("BEIR has no place for who gave labels and how hits were chosen: left out", LabelWarning, 2)
     return path
 
 
@@ -97,35 +96,6 @@ def _faults_of_target(path: Path) -> list[Fault]:
     if path.is_symlink() or (is_there(path) and not (is_folder(path) and not any(path.iterdir()))):
         return [Fault(str(path), "something there already", "a new or empty folder")]
     return []
-
-
-def _without(dataset: Dataset, drop: Collection[str]) -> Dataset:
-    """Return a dataset without some of `DROPPABLE`.
-
-    Raises:
-        ConfigurationError: something else is to be left out.
-    """
-    for name in drop:
-        if name not in DROPPABLE:
-            raise ConfigurationError(f"drop: found {name!r}; expected {nearest(name, DROPPABLE)}")
-
-    def passage(given: Passage) -> Passage:
-        return replace(given, annotator=None if "annotators" in drop else given.annotator)
-
-    def query(given: Query) -> Query:
-        return replace(
-            given,
-            facts=tuple(Fact(tuple(map(passage, fact.passages))) for fact in given.facts),
-            annotator=None if "annotators" in drop else given.annotator,
-            judged=None if "annotators" in drop else given.judged,
-            filter=None if "filters" in drop else given.filter,
-            judged_irrelevant=tuple(map(passage, given.judged_irrelevant)),
-        )
-
-    documents = dataset.documents
-    if "metadata" in drop:
-        documents = tuple(Document(document.id, document.text) for document in documents)
-    return Dataset(tuple(map(query, dataset.queries)), documents, dataset.name)
 
 
 def _faults_of(dataset: Dataset, format: WrittenFormat) -> list[Fault]:  # noqa: A002 — as in write_dataset
@@ -142,7 +112,7 @@ def _faults_of(dataset: Dataset, format: WrittenFormat) -> list[Fault]:  # noqa:
             (here / index / "id").fault(quoted(document.id), _ID)
         lost = next((str(name) for name, value in document.metadata.items() if not survives_json({name: value})), None)
         if lost is not None:
-            (here / index / "metadata").fault(quoted(lost), f"what JSON gives back as it is; {_dropped('metadata')}")
+            (here / index / "metadata").fault(quoted(lost), "what JSON gives back as it is")
     if format == "beir":
         if not dataset.documents:
             here.fault("none", "the documents: BEIR holds them")
@@ -155,9 +125,8 @@ def _check_for_beir(query: Query, documents: Mapping[str, Document], location: L
     """Note what BEIR cannot hold of a query."""
     if _NOT_IN_A_LINE.search(query.id):
         (location / "id").fault(quoted(query.id), _ID)
-    for name, value in (("filter", query.filter), ("annotator", query.annotator), ("judged", query.judged)):
-        if value is not None:
-            (location / name).fault(quoted(value), f"none; {_dropped('filters' if name == 'filter' else 'annotators')}")
+    if query.filter is not None:
+        (location / "filter").fault(quoted(query.filter), "none: BEIR has no filters")
     if not query.answerable:
         (location / "answerable").fault("false", "only questions that the corpus answers, which is all BEIR has")
     passages = [(passage, location / "judged_irrelevant" / n) for n, passage in enumerate(query.judged_irrelevant)]
@@ -177,10 +146,4 @@ def _check_passages_for_beir(passages: Iterable[tuple[Passage, Location]], docum
             here.fault("a text, a span or a chunk id", "a whole document, as BEIR has it")
         elif doc_id in seen:
             here.fault("a document of this query again", "each once, as BEIR has it")
-        if passage.annotator is not None:
-            (here / "annotator").fault(str(passage.annotator), f"none; {_dropped('annotators')}")
         seen.add(doc_id)
-
-
-def _dropped(name: str) -> str:
-    return f"to leave them out: drop=({name!r},), or --drop {name}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from raglift.utilities.display import Secrets, printable, shorten
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from raglift.retrieval.services.mapping import FieldPath, ResponseFields
 
@@ -132,14 +131,13 @@ class AnswerReader:
         """Return the hits of an answer, best first, as the service has them.
 
         Raises:
-            ServiceUnusable: the answer has another shape; the message shows it, and what to write in the mapping.
+            ServiceUnusable: the answer has another shape; the message shows it.
         """
         try:
             return self._hits(answer)
         except _OtherShape as other:
             outline = self.secrets.hidden(shorten(_outline(answer), _LONGEST_OUTLINE))
-            expected = f"{other.expected}{_suggestion(answer)}"
-            message = f"JSON of another shape: {other.found} — found {outline}; expected {expected}"
+            message = f"JSON of another shape: {other.found} — found {outline}; expected {other.expected}"
         raise ServiceUnusable(printable(message))
 
     def _hits(self, answer: Any) -> list[tuple[Chunk, float | None]]:
@@ -166,7 +164,9 @@ class AnswerReader:
         if path is None:
             hits = answer if isinstance(answer, list) else _first_list(answer, 0)
             if hits is None:
-                raise _OtherShape("no list of hits", f"a list, or one under {', '.join(_LIST_NAMES[:4])} or the like")
+                raise _OtherShape(
+                    "no list of hits", "one: the mapping says where, as response: {hits: data.rows, text: body}"
+                )
             # An answer may have a list of hits for each of several queries: `[[…]]`
             return hits[0] if len(hits) == 1 and isinstance(hits[0], list) else hits
         hits = follow(answer, path)
@@ -251,9 +251,6 @@ _MOST_FIELDS = 8
 _DEEPEST = 5
 _LONGEST_TEXT = 60
 _LONGEST_OUTLINE = 400
-_MOST_LOOKED_AT = 1_000
-_NO_PROSE = re.compile(r"_?(.*[_-])?(id|uuid|key|hash|url|uri|type|index)", re.IGNORECASE)
-"""The names of fields that hold no text to read."""
 
 
 def _outline(value: Any, depth: int = 0) -> str:
@@ -275,27 +272,3 @@ def _outline(value: Any, depth: int = 0) -> str:
 def _kind_of(value: Any) -> str:
     kinds = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
     return "nothing" if value is None or value is MISSING else kinds.get(type(value), "a number")
-
-
-def _values_below(value: Any) -> Iterator[tuple[FieldPath, Any]]:
-    """Yield all that lies in a value through mappings, with its path, those that lie least deep first."""
-    pending: list[tuple[FieldPath, Any]] = [((), value)]
-    for path, each in pending:  # grows in the loop
-        yield path, each
-        if isinstance(each, dict) and len(path) < _DEEPEST and len(pending) < _MOST_LOOKED_AT:
-            pending += [((*path, name), inner) for name, inner in each.items()]
-
-
-def _suggestion(answer: Any) -> str:
-    """Return what could be written in the mapping for an answer; empty if that cannot be seen."""
-    for path, value in _values_below(answer):
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            texts = {
-                inner: len(text)
-                for inner, text in _values_below(value[0])
-                if isinstance(text, str) and not (inner and _NO_PROSE.fullmatch(inner[-1]))
-            }
-            if texts:
-                text = field_path_text(max(texts, key=lambda each: texts[each]))
-                return f"; perhaps, in the mapping, response: {{hits: {field_path_text(path)}, text: {text}}}"
-    return ""

@@ -166,61 +166,52 @@ class HttpRetriever(ServiceRetriever):
 
 
 class _Connections:
-    """The open connections to a service, by event loop, each lent to one request at a time.
+    """The open connections to a service, by event loop.
 
-    They are httpx's transports: a client writes addresses with their keys to the log and keeps cookies, and in a pool a
-    connection whose use was cancelled stays open.
+    They are httpx's transports: a client writes addresses with their keys to the log, and keeps cookies.
     """
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]] = (
+        self._by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncHTTPTransport] = (
             weakref.WeakKeyDictionary()
         )
         self.was_reached = False
         """Whether the service ever answered."""
-        weakref.finalize(self, _close_soon, self._idle).atexit = False  # the process closes them itself
+        weakref.finalize(self, _close_soon, self._by_loop).atexit = False  # the process closes them itself
 
     async def send(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
         """Return the answer to a request, and its body, of which no more is read than shows that it is too long."""
-        idle = self._idle.setdefault(asyncio.get_running_loop(), [])
-        transport = idle.pop() if idle else self._new_transport()
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            limits = httpx.Limits(max_connections=None, keepalive_expiry=_KEPT_OPEN)
+            self._by_loop[loop] = httpx.AsyncHTTPTransport(
+                verify=trusted_certificates(), limits=limits, proxy=proxy_of(self._address)
+            )
+        response = await self._by_loop[loop].handle_async_request(request)
+        response.request = request
+        self.was_reached = True
         body = bytearray()
         try:
-            response = await transport.handle_async_request(request)
-            response.request = request
-            self.was_reached = True
-            try:
-                async for piece in response.aiter_bytes():
-                    body += piece
-                    if len(body) > _MOST_BYTES:
-                        break
-            finally:
-                await response.aclose()
-        except BaseException:
-            await transport.aclose()
-            raise
-        idle.append(transport)
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > _MOST_BYTES:
+                    break
+        finally:
+            await response.aclose()
         return response, bytes(body)
-
-    def _new_transport(self) -> httpx.AsyncHTTPTransport:
-        limits = httpx.Limits(max_connections=1, keepalive_expiry=_KEPT_OPEN)
-        return httpx.AsyncHTTPTransport(verify=trusted_certificates(), limits=limits, proxy=proxy_of(self._address))
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
-        await _close(self._idle.pop(asyncio.get_running_loop(), []))
+        transport = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if transport is not None:
+            await transport.aclose()
 
 
-async def _close(transports: list[httpx.AsyncHTTPTransport]) -> None:
-    for transport in transports:
-        await transport.aclose()
-
-
-def _close_soon(idle: Mapping[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]]) -> None:
-    for loop, transports in list(idle.items()):
+def _close_soon(by_loop: Mapping[asyncio.AbstractEventLoop, httpx.AsyncHTTPTransport]) -> None:
+    for loop, transport in list(by_loop.items()):
         if loop.is_running():
-            asyncio.run_coroutine_threadsafe(_close(transports), loop)
+            asyncio.run_coroutine_threadsafe(transport.aclose(), loop)
 
 
 @functools.cache

@@ -8,15 +8,24 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from raglift.errors import ConfigurationError, Fault, MappingError, MissingKey
 from raglift.utilities.limits import user_path
 from raglift.utilities.secrets import is_public_header, is_secret_name
 from raglift.utilities.strict_files import InvalidYaml, YamlFields
-from raglift.utilities.validation import described, faults_of, nearest, path_text, quoted, several_wrong, wrong
+from raglift.utilities.validation import described, faults_of, path_text, quoted, several_wrong, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +151,6 @@ def follow(value: Any, path: FieldPath) -> Any:
 # The types of fields, with their faults in words. What may be secret is not repeated in a fault.
 
 
-_METHODS = ("GET", "POST")
 _DEFAULT_REQUEST = {"query": QUERY, "k": K}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]+")
@@ -161,11 +169,8 @@ def _path(value: Any) -> FieldPath | None:
     raise wrong(described(value), "a path with dots, for example hits.hits, or a list of names")
 
 
-def _method(value: Any) -> str:
-    name = value.strip().upper() if isinstance(value, str) else value
-    if name not in _METHODS:
-        raise wrong(described(value), nearest(str(name), _METHODS))
-    return str(name)
+def _upper(value: Any) -> Any:
+    return value.strip().upper() if isinstance(value, str) else value
 
 
 def _header_name(value: Any) -> str:
@@ -175,11 +180,10 @@ def _header_name(value: Any) -> str:
 
 
 def _header_value(value: Any) -> str:
-    if not isinstance(value, str):
-        raise wrong("what is no text", "a text; put one that looks otherwise in quotation marks")
-    if not _HEADER_VALUE.fullmatch(value.strip()):
-        raise wrong("an empty text" if not value.strip() else "letters that no header can have", "printable ASCII")
-    return value.strip()
+    text = _variable_value(value).strip()
+    if not _HEADER_VALUE.fullmatch(text):
+        raise wrong("an empty text" if not text else "letters that no header can have", "printable ASCII")
+    return text
 
 
 def _variable_name(value: Any) -> str:
@@ -189,7 +193,7 @@ def _variable_name(value: Any) -> str:
 
 
 def _variable_value(value: Any) -> str:
-    if not isinstance(value, str) or "\0" in value:
+    if not isinstance(value, str):
         raise wrong("what is no text", "a text; put one that looks otherwise in quotation marks")
     return value
 
@@ -294,7 +298,7 @@ class ServiceMapping(BaseModel):
     timeout: _Seconds = 30.0
     """The most seconds for one request or call; another attempt has as many again."""
 
-    method: Annotated[str, PlainValidator(_method)] = "POST"
+    method: Annotated[Literal["GET", "POST"], BeforeValidator(_upper)] = "POST"
     """HTTP: `POST` or `GET`."""
     params: dict[str, Annotated[Any, PlainValidator(_param)]] | None = Field(None, repr=False)
     """HTTP: what is added to the address; by default the query and k with GET."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from raglift.types.filters import Filter
 
 _HTTP_FIELDS = ("method", "params", "json")
-_MOST_CRASHES = 5
-"""A server that ends so often in a row without an answer is not started again."""
 _FEWEST_SINGLE_TEXTS = 2
 """So many answers of one text are no chance."""
 
@@ -117,13 +115,8 @@ class McpRetriever(ServiceRetriever):
 
     async def _hits(self, query: str, k: int, metadata_filter: Filter | None) -> list[tuple[Chunk, float | None]]:
         connection, call = await self._connected()
-        try:
-            result = await connection.call(call.name, call.arguments(query, k, metadata_filter))
-        except ServiceFailed:
-            self._count_crash(connection)
-            raise
+        result = await connection.call(call.name, call.arguments(query, k, metadata_filter))
         state = self._state
-        state.crashes = 0
         hits = self._reader.read(result, call.name)
         state.answers += 1
         state.single_texts += k > 1 and self._reader.is_one_text(result, hits)
@@ -131,14 +124,9 @@ class McpRetriever(ServiceRetriever):
 
     async def _connected(self) -> tuple[Connection, ToolCall]:
         """Return a connection on this loop, which is made for the first call, and how its tool is called."""
-        state, name = self._state, f"the MCP server {self._server.name}"
+        state = self._state
         if state.refused:
             raise ServiceUnusable(state.refused)
-        if state.crashes >= _MOST_CRASHES:
-            raise ServiceUnusable(
-                f"{name} ended {state.crashes} times in a row before an answer, and is not started again; expected "
-                "one that stays"
-            )
         connection = next((each for each in state.connections if each.loop is asyncio.get_running_loop()), None)
         if connection is None or connection.has_ended:
             state.connections[:] = [each for each in state.connections if not each.has_ended]
@@ -147,24 +135,18 @@ class McpRetriever(ServiceRetriever):
         try:
             await connection.ready()
             if state.call is None:
+                name = f"the MCP server {self._server.name}"
                 state.call = planned_call(connection.tools, self._tool, self.mapping.arguments, name)
         except ServiceUnusable as error:
             if state.call is None:  # it never was ready: starting it for each query would end alike
                 state.refused = str(error)
                 raise
-            self._count_crash(connection)
             raise ServiceFailed(str(error)) from ConnectionResetError()
         return connection, state.call
 
-    def _count_crash(self, connection: Connection) -> None:
-        """Count that a server ended, once for all calls that were under way."""
-        if connection.has_ended and connection in self._state.connections:
-            self._state.connections.remove(connection)
-            self._state.crashes += 1
-
     def close(self) -> None:
         """End the server that was started, or the connection; the next query makes a new one."""
-        self._state.crashes, self._state.refused = 0, ""
+        self._state.refused = ""
         _close(self._state.connections)
 
     async def aclose(self) -> None:
@@ -173,7 +155,7 @@ class McpRetriever(ServiceRetriever):
 
     def __enter__(self) -> Self:
         self._state.users += 1
-        self._state.crashes, self._state.refused = 0, ""  # each evaluation in an outer block tries again
+        self._state.refused = ""  # each evaluation in an outer block tries again
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -192,8 +174,6 @@ class _State:
     """How its tool is called; None until the server was ready."""
     users: int = 0
     """How many `with` blocks are open."""
-    crashes: int = 0
-    """How often the server ended in a row without an answer."""
     refused: str = ""
     """Why the server cannot be asked."""
     answers: int = 0

@@ -64,33 +64,20 @@ def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str,
         server: what it is called in an error.
 
     Raises:
-        ServiceUnusable: no such tool, several that could be meant, or arguments that its schema does not have.
+        ServiceUnusable: no such tool, several that could be meant, or a schema that does not show what is the query.
     """
-    if name is None:
-        if len(tools) != 1:
-            raise ServiceUnusable(
-                f"{server}: found {len(tools)} tools; expected the name of one behind #, {_listed(tools)}"
-            )
-        name = tools[0].name
-    tool = next((each for each in tools if each.name == name), None)
+    names = [_shown(tool.name) for tool in tools]
+    if name is None and len(tools) != 1:
+        listed = ", ".join(names[:_MOST_LISTED]) or "none"
+        raise ServiceUnusable(f"{server}: found {len(tools)} tools; expected the name of one behind #: {listed}")
+    tool = tools[0] if name is None else next((each for each in tools if each.name == name), None)
     if tool is None:
-        names = [_shown(each.name) for each in tools]
-        expected = nearest(name, names) if 0 < len(names) <= _MOST_LISTED else _listed(tools)
-        raise ServiceUnusable(f"{server}: found no tool {quoted(name)}; expected {expected}")
+        raise ServiceUnusable(f"{server}: found no tool {quoted(name)}; expected {nearest(str(name), names)}")
     schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
     if arguments is None:
         arguments = _suggested(tool.name, schema)
-    else:
-        _check(tool.name, schema, arguments)
     count = next((name for name, value in arguments.items() if value == K), None)
     return ToolCall(tool.name, arguments, None if count is None else _maximum(_properties(schema).get(count)))
-
-
-def _listed(tools: Sequence[Any]) -> str:
-    if not tools:
-        return "a server that has tools: this one lists none"
-    names = ", ".join(_shown(tool.name) for tool in tools[:_MOST_LISTED])
-    return f"one of {names}" + (f" and {len(tools) - _MOST_LISTED:,} more" if len(tools) > _MOST_LISTED else "")
 
 
 def _shown(name: str) -> str:
@@ -159,20 +146,3 @@ def _suggested(tool: str, schema: dict[str, Any]) -> dict[str, str]:
             f"arguments: {{{shorten(example, 300)}}}"
         )
     return template
-
-
-def _check(tool: str, schema: dict[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Raise for arguments that the schema of a tool does not have, and for those that it misses."""
-    known = _properties(schema)
-    unknown = [name for name in arguments if name not in known] if known else []
-    missing = [name for name in _required(schema) if name not in arguments]
-    if unknown and not schema.get("additionalProperties"):
-        raise ServiceUnusable(
-            f"the tool {quoted(tool)}: found the argument {quoted(unknown[0])} in the mapping; expected "
-            f"{nearest(unknown[0], [_shown(name) for name in known])}"
-        )
-    if missing:
-        raise ServiceUnusable(
-            f"the tool {quoted(tool)}: found arguments in the mapping without {', '.join(map(quoted, missing))}; "
-            "expected all that the tool requires"
-        )
