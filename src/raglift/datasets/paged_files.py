@@ -14,7 +14,7 @@ from raglift.utilities.limits import allowed, most_bytes
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from raglift.utilities.validation import Location
 
@@ -79,14 +79,7 @@ def _clean(text: str) -> str:
     return whole.replace("\r\n", "\n").replace("\r", "\n").replace(PAGE_BREAK, " ").replace("\0", "\ufffd").strip()
 
 
-# DOCX, opened by python-docx, whose parser expands no entities. The body is read as XML, because python-docx's own
-# iteration leaves out content controls, text boxes and where pages begin.
-
-
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_MATH_TEXT = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
-_SKIPPED = {f"{_WORD}moveFrom", "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
-"""What stands elsewhere too: the former place of text that was moved, and what older programs show instead."""
+# DOCX, by python-docx, whose parser expands no entities.
 
 
 def _read_docx(data: bytes, location: Location) -> PagedText | None:
@@ -94,68 +87,26 @@ def _read_docx(data: bytes, location: Location) -> PagedText | None:
         import docx
     except ImportError:
         raise MissingDependency("docx", "documents", "reading DOCX files") from None
-    if data.startswith(b"\xd0\xcf\x11\xe0"):  # an OLE container holds what Word encrypted, and the old .doc
-        location.fault("an encrypted DOCX, or a DOC", "a DOCX that opens without a password: save a copy of it")
-        return None
     try:
-        if not _fits(data, location):
+        with ZipFile(io.BytesIO(data)) as archive:
+            total = sum(part.file_size for part in archive.infolist())
+        if total > most_bytes():
+            location.fault(f"a DOCX that unpacks to {total:,} bytes", allowed())
             return None
-        body = docx.Document(io.BytesIO(data)).element.body
-        if body.getroottree().docinfo.doctype:  # the format has none, and what it defines would be left out
-            location.fault("a DOCX with a document type definition", "a DOCX that Word saved")
-            return None
-        is_laid_out = next(body.iter(f"{_WORD}lastRenderedPageBreak"), None) is not None
-        text = "".join(_texts(body, is_laid_out=is_laid_out))
+        blocks = list(docx.Document(io.BytesIO(data)).iter_inner_content())
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 — of a damaged file the parser, the archive or the package may complain
-        location.fault(f"a damaged DOCX ({_first_line(error)})", "a DOCX that opens in Word: save it again")
+        location.fault(
+            f"a damaged or encrypted DOCX ({_first_line(error)})", "a DOCX that opens in Word: save it again"
+        )
         return None
-    return PagedText(tuple(page.strip() for page in text.split(PAGE_BREAK)))
+    texts = [block.text if hasattr(block, "text") else _text_of_table(block) for block in blocks]
+    return PagedText(("\n\n".join(text.strip() for text in texts if text.strip()),))
 
 
-def _fits(data: bytes, location: Location) -> bool:
-    """Whether an archive unpacks to no more than is taken; if not, a fault.
-
-    Raises:
-        BadZipFile: it is none.
-    """
-    with ZipFile(io.BytesIO(data)) as archive:
-        total = sum(part.file_size for part in archive.infolist())
-    if total > most_bytes():
-        location.fault(f"a DOCX that unpacks to {total:,} bytes", allowed())
-        return False
-    return True
-
-
-def _texts(element: Any, *, is_laid_out: bool, in_cell: bool = False) -> Iterator[str]:
-    """Yield the texts below an element, and the white space and page breaks between them.
-
-    Args:
-        element: the element.
-        is_laid_out: whether the file says where pages began when it was last laid out; otherwise pages begin where
-            somebody inserted a page break.
-        in_cell: whether it is in a cell of a table, where paragraphs are lines.
-    """
-    for child in element:
-        tag = child.tag
-        if tag in (f"{_WORD}t", _MATH_TEXT):
-            yield child.text or ""
-        elif tag == f"{_WORD}tab" and element.tag == f"{_WORD}r":
-            yield "\t"
-        elif tag == f"{_WORD}noBreakHyphen":
-            yield "-"
-        elif tag in (f"{_WORD}br", f"{_WORD}cr"):
-            is_page = child.get(f"{_WORD}type") == "page"
-            yield PAGE_BREAK if is_page and not is_laid_out else "\n"
-        elif tag == f"{_WORD}lastRenderedPageBreak":
-            yield PAGE_BREAK
-        elif isinstance(tag, str) and tag not in _SKIPPED:
-            yield from _texts(child, is_laid_out=is_laid_out, in_cell=in_cell or tag == f"{_WORD}tc")
-            if tag == f"{_WORD}p":
-                yield "\n" if in_cell else "\n\n"
-            elif tag == f"{_WORD}tbl":
-                yield "\n"
+def _text_of_table(table: Any) -> str:
+    return "\n".join("\t".join(cell.text for cell in row.cells) for row in table.rows)
 
 
 def _first_line(error: Exception) -> str:

@@ -170,8 +170,6 @@ class RecursiveChunker:
             raise ConfigurationError(
                 f"encoding: found {self.encoding!r} for chunks counted in characters; expected it with unit='tokens'"
             )
-        if self.separators is not None:
-            object.__setattr__(self, "separators", _checked(self.separators))
 
     def __str__(self) -> str:
         named = "" if self.encoding == DEFAULT_ENCODING else f":{self.encoding}"
@@ -192,15 +190,6 @@ class RecursiveChunker:
             for document in documents
             for chunk in chunks_at(document, _Splitting(document.text, self.size, self.overlap, length).run(separators))
         )
-
-
-def _checked(separators: Sequence[str]) -> tuple[str, ...]:
-    found: object = separators
-    if not isinstance(found, (list, tuple)) or not found or not all(isinstance(mark, str) for mark in found):
-        raise ConfigurationError(
-            f"separators: found {found!r}; expected texts, the best places to cut first, as {SEPARATORS!r}"
-        )
-    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -299,21 +288,17 @@ def parse_chunker(text: str) -> Chunker:
         ConfigurationError: the text does not have this form, or names something that there is not.
     """
     form = _FORM.fullmatch(text.strip())
-    if form is None:
-        raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}")
+    wrong = f"chunker: found {short_repr(text)}; expected {_GRAMMAR}"
+    if (
+        form is None
+        or form["kind"] not in CHUNKERS
+        or (form["kind"] == "token" and form["unit"] not in (None, "tokens"))
+    ):
+        raise ConfigurationError(wrong)
+    size, overlap, encoding = int(form["size"]), int(form["overlap"]), form["encoding"] or DEFAULT_ENCODING
     try:
-        return _chunker_of(form)
+        if form["kind"] == "token":
+            return TokenChunker(size, overlap, encoding)
+        return RecursiveChunker(size, overlap, form["unit"] or "characters", encoding=encoding)  # type: ignore[arg-type]
     except ConfigurationError as error:
-        raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}: {error}") from None
-
-
-def _chunker_of(form: re.Match[str]) -> Chunker:
-    kind, unit, encoding = form["kind"], form["unit"], form["encoding"] or DEFAULT_ENCODING
-    size, overlap = int(form["size"]), int(form["overlap"])
-    if kind == "recursive":
-        return RecursiveChunker(size, overlap, unit or "characters", encoding=encoding)  # type: ignore[arg-type]
-    if kind != "token":
-        raise ConfigurationError(f"chunker: found {short_repr(kind)}; expected one of {', '.join(CHUNKERS)}")
-    if unit not in (None, "tokens"):
-        raise ConfigurationError(f"chunk unit: found {short_repr(unit)} for the chunker 'token'; expected tokens")
-    return TokenChunker(size, overlap, encoding)
+        raise ConfigurationError(f"{wrong}: {error}") from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -28,8 +27,6 @@ CPU = "cpu"
 """The processor."""
 
 _NAME = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
-_KINDS = (AUTO, CPU, "cuda", "cuda:1", "mps")
-_EXPECTED = "auto, cpu, cuda, cuda:1 (any number) or mps"
 _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")
 """What Linux has where a GPU of NVIDIA or AMD may be used, directly or from Windows."""
 
@@ -42,10 +39,7 @@ def checked_device(device: object) -> str:
     """
     if isinstance(device, str) and _NAME.fullmatch(device):
         return device
-    near = get_close_matches(device.lower(), _KINDS, n=1) if isinstance(device, str) else []
-    raise ConfigurationError(
-        f"device: found {device!r}{f' (did you mean {near[0]!r}?)' if near else ''}; expected {_EXPECTED}"
-    )
+    raise ConfigurationError(f"device: found {device!r}; expected auto, cpu, cuda, cuda:1 (any number) or mps")
 
 
 def resolve_device(device: str = AUTO) -> str:
@@ -70,6 +64,20 @@ def _best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else CPU
 
 
+def is_there(device: str) -> bool:
+    """Whether a device is on this machine, as far as PyTorch knows."""
+    if checked_device(device) in (AUTO, CPU):
+        return True
+    try:
+        import torch
+    except ImportError:
+        return True  # which is told where a model is loaded
+    kind, _, number = device.partition(":")
+    if kind == "mps":
+        return torch.backends.mps.is_available()
+    return torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count()
+
+
 def require_device(device: str, dtype: str | None = None) -> None:
     """Raise for a device that is not there, or that does not compute in a number type.
 
@@ -80,33 +88,16 @@ def require_device(device: str, dtype: str | None = None) -> None:
     Raises:
         ConfigurationError: PyTorch knows of no such device here, or the device lacks the number type.
     """
-    if checked_device(device) in (AUTO, CPU):
-        return
-    try:
-        import torch
-    except ImportError:
-        return  # which is told where a model is loaded
-    cuda = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    mps = torch.backends.mps.is_available()
-    kind, _, number = device.partition(":")
-    if not mps if kind == "mps" else int(number or 0) >= cuda:
-        available = ["auto", CPU, *(f"cuda:{each}" for each in range(cuda)), *(["mps"] if mps else [])]
-        expected = f"{', '.join(available[:-1])} or {available[-1]}"
-        raise ConfigurationError(
-            f"device: found {device!r}, which is not there (PyTorch {torch.__version__}); expected {expected}"
-        )
-    if dtype == "bfloat16" and not computes_in_bfloat16(device):
+    if not is_there(device):
+        raise ConfigurationError(f"device: found {device!r}, which PyTorch does not find here; expected auto or cpu")
+    if device not in (AUTO, CPU) and dtype == "bfloat16" and not computes_in_bfloat16(device):
         raise ConfigurationError(
             f"dtype: found 'bfloat16', in which the device {device} does not compute; expected float16 or float32"
         )
 
 
 def computes_in_bfloat16(device: str) -> bool:
-    """Whether a device has bfloat16 in its hardware, or, as MPS, in its kernels.
-
-    Args:
-        device: one that is there.
-    """
+    """Whether a device that is there has bfloat16 in its hardware, or, as MPS, in its kernels."""
     if device == CPU:
         try:
             flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
@@ -153,15 +144,6 @@ def resolve_dtype(dtype: Dtype, device: str = CPU, *, is_embedded: bool = True) 
     return "bfloat16" if computes_in_bfloat16(device) else "float32"
 
 
-def is_there(device: str) -> bool:
-    """Whether a device is there, on this machine."""
-    try:
-        require_device(device)
-    except ConfigurationError:
-        return False
-    return True
-
-
 def here(device: str) -> str:
     """Return a device that is there, else the CPU: for counting tokens of what is computed elsewhere."""
     return device if is_there(device) else CPU
@@ -172,10 +154,6 @@ def computed_on(device: str, batch_size: int) -> str:
 
     The last bits of what an accelerator computes are others, and with some models they depend on how many rows a batch
     has.
-
-    Args:
-        device: as `resolve_device` returns it.
-        batch_size: the most rows of a batch.
     """
     kind = device.partition(":")[0]
     return "" if kind == CPU else f":{kind}:{batch_size} rows"

@@ -35,7 +35,7 @@ from raglift.retrieval.devices import (
     resolve_device,
     resolve_dtype,
 )
-from raglift.retrieval.exact_search import exact_search, faiss_module
+from raglift.retrieval.exact_search import faiss_module
 from raglift.retrieval.models import (
     EMBEDDED_MODEL,
     has_known_revision,
@@ -324,13 +324,6 @@ class DenseIndex:
             bytes=self.vectors.nbytes,
             read_in_part=self.read_in_part,
         )
-
-    def search(self, queries: Sequence[str], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return cosine similarities and chunk numbers of the best chunks, both of shape (queries, min(k, chunks)).
-
-        Of chunks with the same similarity the first comes first, so the best k are the first of the best k + 1.
-        """
-        return exact_search(self.vectors, self.query_vectors(queries), k)
 
     def query_vectors(self, queries: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of queries as the model gives them.

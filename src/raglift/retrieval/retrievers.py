@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from raglift.retrieval.exact_search import allowed_numbers, exact_search
 from raglift.types.filters import by_filter
 from raglift.types.rankings import IndexCost, Ranking
 from raglift.utilities.display import short_repr
+from raglift.utilities.validation import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,11 +158,8 @@ class RetrieverSpec:
 
     def __post_init__(self) -> None:
         if self.kind not in RETRIEVERS:
-            near = difflib.get_close_matches(self.kind, RETRIEVERS, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise ConfigurationError(
-                f"retriever: found {short_repr(self.kind)}{hint}; expected one of {', '.join(RETRIEVERS)}"
-            )
+            expected = nearest(self.kind, RETRIEVERS)
+            raise ConfigurationError(f"retriever: found {short_repr(self.kind)}; expected {expected}")
         object.__setattr__(self, "weights", checked_weights(self.weights, len(_PARTS)))
         checked_constant(self.constant)
         if self.kind != "hybrid" and (self.weights, self.constant) != ((1.0, 1.0), RRF_CONSTANT):
@@ -237,14 +234,12 @@ def checked_weights(weights: Sequence[float] | None, parts: int) -> tuple[float,
     """
     if weights is None:
         return (1.0,) * parts
-    found = tuple(weights) if isinstance(weights, (list, tuple)) else ()
-    numbers = [each for each in found if isinstance(each, (int, float)) and not isinstance(each, bool)]
-    usable = [each for each in numbers if 0 < each < math.inf]
-    if not len(usable) == len(found) == parts:
+    usable = [float(weight) for weight in weights if isinstance(weight, (int, float)) and 0 < weight < math.inf]
+    if not len(usable) == len(weights) == parts:
         raise ConfigurationError(
             f"fusion weights: found {short_repr(weights)}; expected {parts} numbers above 0, one for each retriever"
         )
-    return tuple(map(float, usable))
+    return tuple(usable)
 
 
 def checked_constant(constant: object) -> int:
@@ -253,7 +248,7 @@ def checked_constant(constant: object) -> int:
     Raises:
         ConfigurationError: it is not an integer of 0 or more.
     """
-    if isinstance(constant, bool) or not isinstance(constant, int) or constant < 0:
+    if type(constant) is not int or constant < 0:
         raise ConfigurationError(f"fusion constant: found {short_repr(constant)}; expected an integer, 0 or more")
     return constant
 
@@ -292,14 +287,12 @@ class HybridRetriever:
     ) -> None:
         self.retrievers = tuple(retrievers)
         for retriever in self.retrievers:
-            if isinstance(retriever, type) or not isinstance(retriever, Retriever):
+            if not isinstance(retriever, Retriever):
                 raise ConfigurationError(
                     f"HybridRetriever: found a {type(retriever).__name__}; expected objects with retrieve(queries, k)"
                 )
         if len(self.retrievers) < 2:
             raise ConfigurationError(f"HybridRetriever: found {len(self.retrievers)} retrievers; expected two or more")
-        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
-            raise ConfigurationError(f"HybridRetriever: found the depth {depth!r}; expected an integer, 1 or more")
         self.weights = checked_weights(weights, len(self.retrievers))
         self.constant = checked_constant(constant)
         self.depth = depth
@@ -375,12 +368,8 @@ def fuse(
     """
     checked = checked_weights(weights, len(rankings_by_part))
     added = checked_constant(constant)
-    counts = {len(rankings) for rankings in rankings_by_part}
-    if len(counts) != 1:
-        raise ConfigurationError(
-            f"fuse: found rankings of {' and '.join(map(str, sorted(counts))) or 'no'} queries; "
-            "expected rankings of the same queries from each retriever"
-        )
+    if len({len(rankings) for rankings in rankings_by_part}) != 1:
+        raise ConfigurationError("fuse: found rankings of different queries; expected the same from each retriever")
     return [_fused(rankings, checked, added, k) for rankings in zip(*rankings_by_part, strict=True)]
 
 

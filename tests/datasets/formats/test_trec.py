@@ -14,7 +14,7 @@ def qrels(fixtures: Path) -> Path:
     return fixtures / "trec" / "qrels.txt"
 
 
-@pytest.mark.parametrize("topics", ["topics.301-303.txt", "topics.tsv", "topics.jsonl"])
+@pytest.mark.parametrize("topics", ["topics.301-303.txt", "topics.tsv"])
 def test_without_documents_the_labels_are_the_ids_of_hits(qrels: Path, topics: str) -> None:
     dataset = load_dataset(qrels, topics=qrels.parent / topics)
     assert dataset.documents == ()
@@ -75,11 +75,9 @@ def test_a_document_that_is_not_there(qrels: Path, faults: Callable[..., str]) -
             "301 no tab\n\n302\t \n",
             ["t.tsv:1: found", "without a tab", "t.tsv:3: question: found an empty text"],
         ),
-        ("t.jsonl", '{"id": 1}\n{"text": "x"}\n', ["t.jsonl:1: text: found no such field", "t.jsonl:2: id:"]),
         ("t.txt", "<top>\n<num> Number: 1\n</top>\n\n<top>\n<title> x </top>", ["t.txt:1: title", "t.txt:5: num"]),
         ("t.txt", "<topics>\n", ["t.txt: found no <top> … </top>"]),
         ("t.tsv", "1\ta\n1\tb\n", ['t.tsv:2: found the id "1" of t.tsv:1']),
-        ("t.txt", '{"num": 1, "title": 3}\n', ["t.txt:1: title: found 3"]),
     ],
 )
 def test_topics_that_are_malformed(

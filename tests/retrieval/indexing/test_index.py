@@ -3,24 +3,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.retrieval import models
-from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index, embed
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.types.documents import Chunk
 from raglift.utilities.cache import Cache
 
 CHUNKS = [Chunk("The lamp is lit at dusk."), Chunk("Herring were sold by the barrel."), Chunk("The horn sounds.")]
-
-
-def test_the_search_is_exact() -> None:
-    index = build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None))
-    query = embed(SentenceTransformerEmbedder(), ["fog horn"], "query", Cache(None)).vectors[0]
-    scores, numbers = index.search(["fog horn"], 3)
-    assert np.sort(index.vectors @ query)[::-1] == pytest.approx(scores[0], abs=1e-5)
-    assert sorted(numbers[0]) == [0, 1, 2]
 
 
 def test_no_chunks_are_an_error() -> None:

@@ -20,14 +20,14 @@ def paragraphs(text: str) -> list[str]:
     return [f"{number}. {text}" for number in range(50)]
 
 
-@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != NO_LANGUAGE])
-def test_every_language_with_an_analyzer_is_recognized(language: str) -> None:
-    assert language_of(paragraphs(ARTICLE_1[language])) == language_of([ARTICLE_1[language]]) == language
+def test_every_language_with_an_analyzer_is_recognized() -> None:
+    for language in set(LANGUAGES) - {NO_LANGUAGE, "yi"}:  # Yiddish must be named
+        assert language_of(paragraphs(ARTICLE_1[language])) == language_of([ARTICLE_1[language]]) == language
 
 
-@pytest.mark.parametrize("language", NEIGHBOURS)
-def test_a_language_without_an_analyzer_is_not_taken_for_one_with_it(language: str) -> None:
-    assert language_of(paragraphs(NEIGHBOURS[language])) == NO_LANGUAGE
+def test_a_language_without_an_analyzer_is_not_taken_for_one_with_it() -> None:
+    for text in NEIGHBOURS.values():
+        assert language_of(paragraphs(text)) == NO_LANGUAGE
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["42"], ["Lamp"], ["🙂 …"], ["12.5 | 1,013 | 47 %"] * 50])

@@ -266,7 +266,6 @@ def test_the_waiting_form_is_refused_where_it_would_wait_for_itself() -> None:
         ("http://ho st/x", "expected an address"),
         ("http://user:pass@host/x", "expected none there"),
         ("http://host/x?api_key=abc", "expected no secret there"),
-        ("http://host/x?q={query}", "params"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused(address: str, said: str) -> None:

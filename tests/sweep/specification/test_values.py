@@ -41,7 +41,7 @@ def fault(name: str, value: Any) -> str:
         ("embeddings", "./no/model", 'found "./no/model"; expected the folder of a model; there is none at no/model'),
         ("rerankers", [False], "rerankers[0]: found false; expected a text: in YAML a name such as 2024 or no stands"),
         ("rerankers", "late_interacton", "expected 'late-interaction', 'none', or the name or path of a cross-encoder"),
-        ("retrievers", "dens", "found 'dens' (did you mean 'dense'?); expected one of dense, bm25, hybrid"),
+        ("retrievers", "dens", 'found \'dens\'; expected one of "bm25", "dense", "hybrid"; nearest: "dense"'),
         ("retrievers", {"hybrid": {"dense": 0}}, "found fusion weights (0, 1.0); expected 2 numbers above 0"),
         ("retrievers", {"hybrid": {"sparse": 1}}, 'retrievers.hybrid.sparse: found an unknown field "sparse"'),
         ("retrievers", "bm25(language=german)", "retrievers: found bm25 language 'german' (did you mean 'de'?)"),

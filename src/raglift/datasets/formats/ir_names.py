@@ -62,14 +62,9 @@ def read_ir_dataset(
         return (), ()
     try:
         return _read(found, location, documents)
-    except MemoryError:
-        raise
     except Exception as error:  # noqa: BLE001 — a download, or any of several hundred parsers, may raise anything
         said = " ".join(str(error).split())[:200]
-        location.fault(
-            f"a dataset that ir_datasets cannot read ({type(error).__name__}: {said})",
-            "one that is on this machine, or can be downloaded: ir_datasets names in its messages what it needs",
-        )
+        location.fault(f"a dataset that ir_datasets cannot read ({type(error).__name__}: {said})", "one that it can")
         return (), ()
 
 

@@ -7,11 +7,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.types.anchors import whole_document
 from raglift.types.labels import RELEVANT, Fact, Passage, Query
-from raglift.types.parsing import read_id, read_name, read_string
-from raglift.utilities.strict_files import decode_text, parse_object, read_bytes, stream_lines
+from raglift.types.parsing import read_name, read_string
+from raglift.utilities.strict_files import read_text, stream_lines
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
@@ -162,11 +161,9 @@ class Judgments:
         )
 
 
-# TREC topics: tab-separated lines, the classic `<top>` records, or JSON Lines.
+# TREC topics: tab-separated lines, or the classic `<top>` records.
 
 
-_ID_FIELDS = ("id", "_id", "qid", "query_id", "topic", "number", "num")
-_TEXT_FIELDS = ("text", "query", "title", "question")
 _RECORD = re.compile(r"<top>(.*?)</top>", re.IGNORECASE | re.DOTALL)
 # A tag ends where the next one begins: the classic topics have no closing tags
 _FIELD = re.compile(r"<(num|title)>([^<]*)", re.IGNORECASE)
@@ -175,30 +172,17 @@ _ENTITY = re.compile(r"&#?\w+;")
 
 
 def read_topics(path: Path, faults: list[Fault]) -> list[Topic]:
-    """Return the topics of a file.
-
-    A `.tsv` file has `id<TAB>question` lines; a `.jsonl` file an object on each line, with an id (`id`, `_id`, `qid`,
-    …) and a question (`text`, `query`, `title` or `question`); any other file is detected by its first character: `<`
-    for `<top>` records, whose `<num>` and `<title>` are read, `{` for JSON Lines, and anything else for lines with a
-    tab.
+    """Return the topics of a file: `<top>` records with `<num>` and `<title>`, or `id<TAB>question` lines.
 
     Args:
         path: the file.
         faults: where what is wrong is noted.
     """
     location = Location(path.name, faults)
-    suffix = path.suffix.lower()
-    if suffix == ".tsv":
-        return list(_from_lines(path, location))
-    if suffix in LINES_SUFFIXES:
-        return list(_from_json_lines(path, location))
-    data = read_bytes(path, location)
-    if data is None:
-        return []
-    begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if begin == b"<":
-        return list(_from_records(decode_text(data, location) or "", location))
-    return list(_from_json_lines(path, location) if begin == b"{" else _from_lines(path, location))
+    text = read_text(path, location) or ""
+    if text.lstrip().startswith("<"):
+        return list(_from_records(text, location))
+    return list(_from_lines(path, location)) if not faults else []
 
 
 def _from_lines(path: Path, location: Location) -> Iterator[Topic]:
@@ -208,22 +192,6 @@ def _from_lines(path: Path, location: Location) -> Iterator[Topic]:
             here.fault(f"{quoted(line)}, without a tab", "a topic's id, a tab and its question")
         elif read_name(topic_id, here / "id") and read_string(text, here / "question"):
             yield Topic(here, topic_id, text)
-
-
-def _from_json_lines(path: Path, location: Location) -> Iterator[Topic]:
-    for here, line in stream_lines(path, location):
-        entry = parse_object(line, here)
-        if entry is None:
-            continue
-        names = [next((name for name in fields if name in entry), None) for fields in (_ID_FIELDS, _TEXT_FIELDS)]
-        for name, fields in zip(names, (_ID_FIELDS, _TEXT_FIELDS), strict=True):
-            if name is None:
-                (here / fields[0]).fault("no such field", f"one of the fields {', '.join(fields)}")
-        if names[0] is not None and names[1] is not None:
-            topic_id = read_id(entry[names[0]], here / names[0])
-            text = read_string(entry[names[1]], here / names[1])
-            if topic_id and text:
-                yield Topic(here, topic_id, text)
 
 
 def _from_records(text: str, location: Location) -> Iterator[Topic]:

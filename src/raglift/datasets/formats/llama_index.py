@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.documents import read_documents
-from raglift.errors import ConfigurationError
 from raglift.types.anchors import whole_document
 from raglift.types.documents import Document
-from raglift.types.labels import Annotator, Fact, Passage, Query, distinct_facts
+from raglift.types.labels import Annotator, Passage, Query, distinct_facts
 from raglift.types.parsing import read_characters, read_name, read_string
 from raglift.utilities.strict_files import parse_text, read_text
 from raglift.utilities.validation import Location, quoted, shown
@@ -30,111 +29,70 @@ def read_llama_index(
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of a LabelledRagDataset, or the queries and documents of an EmbeddingQAFinetuneDataset.
 
-    Of a LabelledRagDataset, each reference context is a fact, as a literal text, and the queries are q1, q2, …; the
-    a query that a model wrote names it; the
-    reference answers are not read. Of an EmbeddingQAFinetuneDataset, the corpus is the documents,
-    and each relevant one of a query is a fact.
+    Of a LabelledRagDataset, each reference context is a fact, as a literal text, and the queries are q1, q2, …; a query
+    that a model wrote names it; the reference answers are not read. Of an EmbeddingQAFinetuneDataset, the corpus is the
+    documents, and each relevant one of a query is a fact.
 
     Args:
         path: the JSON file.
         faults: where what is wrong is noted.
         documents: the source texts of a LabelledRagDataset, which has none.
-
-    Raises:
-        ConfigurationError: documents for an EmbeddingQAFinetuneDataset, which brings its own.
     """
     location = Location(path.name, faults)
     text = read_text(path, location)
     entry = None if text is None else parse_text(text, location)
     if entry is None:
         return (), ()
-    if "examples" in entry:
-        return _read_examples(entry["examples"], location / "examples"), read_documents(documents)
-    if documents is not None:
-        raise ConfigurationError(
-            "load_dataset: found documents= with an EmbeddingQAFinetuneDataset: it brings its own documents; "
-            "expected none"
-        )
-    missing = [name for name in PAIRS if name not in entry]
-    if missing:
-        location.fault(shown(entry), f"the field examples, or the fields {', '.join(PAIRS)}")
+    if isinstance(entry.get("examples"), list):
+        rows = ((location / "examples" / index, example) for index, example in enumerate(entry["examples"]))
+        read = (_read_example(f"q{number}", example, here) for number, (here, example) in enumerate(rows, start=1))
+        return tuple(query for query in read if query is not None), read_documents(documents)
+    tables = {name: entry[name] for name in PAIRS if isinstance(entry.get(name), dict)}
+    if len(tables) < len(PAIRS):
+        location.fault(shown(entry), f"a list of examples, or the objects {', '.join(PAIRS)}")
         return (), ()
-    return _read_pairs(entry, location)
+    return _read_pairs(tables, location)
 
 
-def _read_examples(examples: Any, location: Location) -> tuple[Query, ...]:
-    if not isinstance(examples, list):
-        location.fault(shown(examples), "a list of examples")
-        return ()
-    queries = []
-    for index, example in enumerate(examples):
-        here = location / index
-        if not isinstance(example, dict):
-            here.fault(shown(example), "an object")
-            continue
-        text = read_string(example.get("query"), here / "query")
-        writer = _read_writer(example.get("query_by"), here / "query_by")
-        contexts = example.get("reference_contexts")
-        if contexts is not None and not isinstance(contexts, list):
-            (here / "reference_contexts").fault(shown(contexts), "a list of texts, or null")
-            continue
-        texts = [
-            read_string(context, here / "reference_contexts" / number) for number, context in enumerate(contexts or ())
-        ]
-        facts = distinct_facts((Passage(context),) for context in texts if context is not None)
-        if text is not None:
-            queries.append(Query(f"q{index + 1}", text, facts, annotator=writer))
-    return tuple(queries)
-
-
-def _read_writer(value: Any, location: Location) -> Annotator | None:
-    """Return the model that wrote a query; None for a person, or if it is not said; and a fault for no writer."""
-    if value is None:
+def _read_example(query_id: str, example: Any, location: Location) -> Query | None:
+    if not isinstance(example, dict):
+        location.fault(shown(example), "an object")
         return None
-    model = value.get("model_name", "") if isinstance(value, dict) else None
-    if not isinstance(model, str) or value.get("type") not in ("human", "ai"):
-        location.fault(shown(value), 'null, or an object with a model_name and a type, "human" or "ai"')
+    text = read_string(example.get("query"), location / "query")
+    contexts = example.get("reference_contexts") or []
+    if not isinstance(contexts, list):
+        (location / "reference_contexts").fault(shown(contexts), "a list of texts, or null")
         return None
-    return None if value["type"] == "human" else _writer(model.strip() or "a model")
+    places = [location / "reference_contexts" / number for number in range(len(contexts))]
+    texts = [read_string(context, here) for context, here in zip(contexts, places, strict=True)]
+    facts = distinct_facts((Passage(context),) for context in texts if context is not None)
+    writer = example.get("query_by")
+    by_model = isinstance(writer, dict) and writer.get("type") == "ai"
+    # LlamaIndex says no more of a model than its name
+    annotator = Annotator(str(writer.get("model_name") or "a model"), "LlamaIndex", "unknown") if by_model else None
+    return None if text is None else Query(query_id, text, facts, annotator=annotator)
 
 
-def _writer(model: str) -> Annotator:
-    """Return a model of which LlamaIndex says no more than its name."""
-    return Annotator(model, "LlamaIndex", "unknown")
-
-
-def _read_pairs(entry: Mapping[str, Any], location: Location) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
-    tables: dict[str, dict[str, Any]] = {}
-    for name in PAIRS:
-        tables[name] = entry[name] if isinstance(entry[name], dict) else {}
-        if tables[name] is not entry[name]:
-            (location / name).fault(shown(entry[name]), "an object")
+def _read_pairs(
+    tables: Mapping[str, dict[str, Any]], location: Location
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     documents = {}
     for doc_id, text in tables["corpus"].items():
         here = location / "corpus" / quoted(doc_id)
         if read_name(doc_id, here) and read_characters(text, here) is not None:
             documents[doc_id] = Document(doc_id, text)
-    for query_id in tables["relevant_docs"]:
-        if query_id not in tables["queries"]:
-            (location / "relevant_docs" / quoted(query_id)).fault("an unknown query id", "an id of queries")
+    for query_id in tables["relevant_docs"].keys() - tables["queries"].keys():
+        (location / "relevant_docs" / quoted(query_id)).fault("an unknown query id", "an id of queries")
     queries = []
     for query_id, text in tables["queries"].items():
         here = location / "queries" / quoted(query_id)
-        if read_name(query_id, here) and read_string(text, here):
-            at = location / "relevant_docs" / quoted(query_id)
-            facts = _read_relevant(tables["relevant_docs"].get(query_id, []), documents, at)
-            queries.append(Query(query_id, text, facts))
+        if not (read_name(query_id, here) and read_string(text, here)):
+            continue
+        relevant = tables["relevant_docs"].get(query_id, [])
+        at = location / "relevant_docs" / quoted(query_id)
+        unknown = [doc_id for doc_id in relevant if doc_id not in documents]
+        if unknown:
+            at.fault(shown(unknown[0]), "an id of the corpus")
+        passages = [whole_document(documents[doc_id]) for doc_id in relevant if doc_id in documents]
+        queries.append(Query(query_id, text, distinct_facts((passage,) for passage in passages)))
     return tuple(queries), tuple(documents.values())
-
-
-def _read_relevant(ids: Any, documents: Mapping[str, Document], location: Location) -> tuple[Fact, ...]:
-    if not isinstance(ids, list):
-        location.fault(shown(ids), "a list of ids of the corpus")
-        return ()
-    passages = []
-    for index, doc_id in enumerate(ids):
-        if isinstance(doc_id, str) and doc_id in documents:
-            passages.append(whole_document(documents[doc_id]))
-        else:
-            (location / index).fault(shown(doc_id), "an id of the corpus")
-    return distinct_facts((passage,) for passage in passages)
