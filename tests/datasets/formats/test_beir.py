@@ -77,7 +77,7 @@ def test_every_fault_is_located(folder: Path, faults: Callable[..., str]) -> Non
 
 
 def test_what_is_missing_is_named(folder: Path, faults: Callable[..., str]) -> None:
-    assert 'found no split "dev" of the qrels; expected split= one of "test", "train"' in faults(folder, split="dev")
+    assert 'found no split "dev"; expected split= one of "test", "train"' in faults(folder, split="dev")
     (folder / "corpus.jsonl").unlink()
     assert "found no corpus among" in faults(folder, format="beir")
     texts = {doc_id: f"text {doc_id}" for doc_id in ("18670", "4983", "5836", "7912", "19238")}

@@ -51,18 +51,19 @@ def to_parquet(folder: Path, *, qrels: str = "data") -> Path:
 
 
 def in_languages(folder: Path) -> Path:
-    """Write a card as the multilingual sets of MTEB have it."""
-    card = "---\nconfigs:\n"
+    """Lay the tables out as the multilingual sets of MTEB have them."""
     for language in ("de", "en"):
-        shutil.copy(folder / "corpus.jsonl", folder / f"{language}.corpus.jsonl")
-        for table, file in (("corpus", f"{language}.corpus.jsonl"), ("queries", "queries.jsonl")):
-            card += f"- config_name: {language}-{table}\n  data_files: {file}\n"
-        card += f"- config_name: {language}-qrels\n  data_files:\n  - split: dev\n    path: qrels/test.jsonl\n"
-    (folder / "README.md").write_text(f"{card}---\n", encoding="utf-8")
+        for table, source in (("corpus", "corpus.jsonl"), ("queries", "queries.jsonl"), ("qrels", "qrels/test.jsonl")):
+            target = folder / f"{language}-{table}" / "dev.jsonl"
+            target.parent.mkdir()
+            shutil.copy(folder / source, target)
+    for name in ("corpus.jsonl", "queries.jsonl", "README.md"):
+        (folder / name).unlink()
+    shutil.rmtree(folder / "qrels")
     return folder
 
 
-def test_a_folder_with_a_card_is_what_beir_has(fixtures: Path) -> None:
+def test_a_folder_is_what_beir_has(fixtures: Path) -> None:
     dataset, same = load_dataset(f"hf:{fixtures / 'hub'}"), load_dataset(fixtures / "beir")
     assert (dataset.name, dataset.queries, dataset.documents) == ("hub", same.queries, same.documents)
     assert dataset.query("1").facts[0].passages[0].grade == 2
@@ -100,15 +101,8 @@ def test_one_of_several_subsets(folder: Path, faults: Faults) -> None:
     assert "expected subset= one of de, en" in faults(f"hf:{folder}")
 
 
-@pytest.mark.parametrize("from_card", [True, False])
-def test_qrels_may_be_a_dataset_of_their_own(from_card: bool, folder: Path, fixtures: Path, faults: Faults) -> None:
-    card = folder / "README.md"
+def test_qrels_may_be_a_dataset_of_their_own(folder: Path, fixtures: Path, faults: Faults) -> None:
     (folder / "qrels").rename(folder.with_name("hub-qrels"))
-    if from_card:
-        text = card.read_text(encoding="utf-8")
-        card.write_text("---\nconfigs:\n" + text[text.index("- config_name: corpus") :], encoding="utf-8")
-    else:
-        card.unlink()
     assert load_dataset(f"hf:{folder}").queries == load_dataset(fixtures / "beir").queries
     assert [query.id for query in load_dataset(f"hf:{folder}?split=train")] == ["5", "9"]
     shutil.rmtree(folder.with_name("hub-qrels"))
@@ -137,9 +131,7 @@ def test_what_unpacks_to_too_much(folder: Path, faults: Faults, monkeypatch: pyt
 
 
 def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults) -> None:
-    assert 'found no split "dev" of the qrels; expected split= one of "train", "test"' in faults(
-        f"hf:{folder}?split=dev"
-    )
+    assert 'found no split "dev"; expected split= one of "train", "test"' in faults(f"hf:{folder}?split=dev")
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")
     assert 'found "mteb/sci..fact", which is no folder and no id' in faults("hf:mteb/sci..fact")
     shutil.copytree(fixtures / "beir" / "qrels", folder / "qrels", dirs_exist_ok=True)
@@ -148,7 +140,7 @@ def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults
     (folder / "qrels" / "test.tsv").write_text("1\t18670\t2\n", encoding="utf-8")
     message = faults(f"hf:{folder}")
     assert "found no judgments; expected qrels with the columns query-id, corpus-id and score" in message
-    assert "found no corpus and no queries and no qrels among 1 names" in faults(f"hf:{fixtures / 'squad'}")
+    assert "found no corpus and no queries and no qrels among 1 files" in faults(f"hf:{fixtures / 'squad'}")
     with pytest.raises(ConfigurationError, match="found the option 'name'; expected one of"):
         load_dataset(f"hf:{folder}?name=x")
     with pytest.raises(ConfigurationError, match="found format='beir' with hf:"):
@@ -205,7 +197,7 @@ def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_p
     apart = Path(shutil.copytree(folder, tmp_path / "apart"))
     shutil.move(apart / "qrels", tmp_path / "judged")
     for each in (apart, tmp_path / "judged"):
-        (each / "README.md").write_text("# A card without configurations\n", encoding="utf-8")
+        (each / "README.md").write_text("# A card\n", encoding="utf-8")
     asked: list[str] = []
     home = tmp_path / "home"
     served = {

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import httpx
-import yaml
 
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.beir import documents_of, judged_queries, read_judgments
@@ -19,7 +17,6 @@ from raglift.datasets.formats.presets import PRESETS, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, read_rows, suffix_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.utilities.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
-from raglift.utilities.strict_files import read_text
 from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
@@ -41,8 +38,6 @@ OPTIONS = ("split", "subset", "revision")
 """What can stand after a question mark, `hf:mteb/scifact?split=test`."""
 TABLES = ("corpus", "queries", "qrels")
 """The tables that a dataset for retrieval consists of."""
-_CARD = "README.md"
-_FRONT_MATTER = re.compile(r"\s*---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(-\w+)?$")
 _QRELS_FOLDERS = ("qrels", "data", "default")
 _OF_QRELS = "-qrels"
@@ -92,9 +87,7 @@ def read_hub(
     location = Location(name, faults)
     try:
         files = _find(name, revision or given.get("revision"))
-        tables = _tables(files, subset, location)
-        if faults:
-            return (), ()
+        tables = _tables(files, subset)
         needed = TABLES if documents is None else TABLES[1:]
         if set(needed) <= set(tables) and columns is None:
             return _read_tables(tables, split, documents, location)
@@ -163,39 +156,6 @@ class Files:
             return None
         return Path(hf_hub_download(self.name, name, repo_type="dataset", revision=self.commit))
 
-    def configurations(self, location: Location) -> dict[str, Splits]:
-        """Return the files of each configuration that the dataset's card lists, by split; none without a card."""
-        path = self.fetch(_CARD, location) if _CARD in self.names else None
-        here = Location(_CARD, location.faults)
-        head = _FRONT_MATTER.match("" if path is None else read_text(path, here) or "")
-        try:
-            card = None if head is None else yaml.safe_load(head[1])
-        except (yaml.YAMLError, ValueError) as error:
-            here.fault(f"what is not YAML ({' '.join(str(error).split())[:100]})", "a card with plain YAML, or none")
-            return {}
-        listed = card.get("configs") if isinstance(card, dict) else None
-        return {
-            str(each["config_name"]): self._splits(each["data_files"])
-            for each in (listed if isinstance(listed, list) else ())
-            if isinstance(each, dict) and "config_name" in each and "data_files" in each
-        }
-
-    def _splits(self, given: Any) -> Splits:
-        """Return the files of the dataset that the patterns of a configuration stand for, by split."""
-        if isinstance(given, list) and all(isinstance(each, dict) for each in given):
-            patterns = {str(each.get("split", "train")): each.get("path") for each in given}
-        else:
-            patterns = given if isinstance(given, dict) else {"train": given}
-        return {
-            str(split): [
-                name
-                for pattern in (several if isinstance(several, list) else [several])
-                for name in self.names
-                if fnmatchcase(name, str(pattern))
-            ]
-            for split, several in patterns.items()
-        }
-
 
 def _find(name: str, revision: str | None) -> Files:
     """Return the files of a folder or, if there is no such folder, of a dataset on the hub.
@@ -230,7 +190,7 @@ def _on_hub(name: str, revision: str | None) -> Files:
     try:
         info = HfApi().dataset_info(name, revision=revision)
         names = tuple(sorted(each.rfilename for each in info.siblings or ()))
-        for small in {_CARD, ".gitattributes"} & set(names):
+        for small in {"README.md", ".gitattributes"} & set(names):
             # By the branch, so that the cache knows what commit it stood for when the hub cannot be reached
             hf_hub_download(name, small, repo_type="dataset", revision=revision)
     except errors.HFValidationError:
@@ -250,7 +210,7 @@ def _on_hub(name: str, revision: str | None) -> Files:
     return Files(name, names, None, str(info.sha))
 
 
-# The tables of a dataset: by its card, or by the names of its files.
+# The tables of a dataset, by the names of its files.
 
 
 @dataclass(frozen=True)
@@ -261,52 +221,37 @@ class Table:
     splits: Splits
 
 
-def _tables(files: Files, subset: str | None, location: Location) -> dict[str, Table]:
+def _tables(files: Files, subset: str | None) -> dict[str, Table]:
     """Return the files of the corpus, the queries and the qrels, as far as they are there.
 
-    The configurations of the dataset's card say where they are; without such, the names of the files do. Qrels that are
-    not there are those of the dataset of the same name and `-qrels`, as the ones of BEIR are.
+    Qrels that are not there are those of the dataset of the same name and `-qrels`, as the ones of BEIR are.
     """
-    configurations = files.configurations(location)
-    has_card = any(re.search(r"(^|[-_])corpus($|[-_])", each) for each in configurations)
-    tables: dict[str, Table] = {}
-    for table in TABLES:
-        splits = _by_card(configurations, table, subset) if has_card else _by_names(files.names, table, subset)
-        if splits:
-            tables[table] = Table(files, splits)
-    if not location.faults and set(TABLES) - set(tables) == {"qrels"}:
-        apart = _qrels_apart(files, subset, location)
-        tables |= {} if apart is None else {"qrels": apart}
-    return tables
+    tables = {table: Table(files, _splits(files.names, table, subset)) for table in TABLES}
+    found = {table: each for table, each in tables.items() if each.splits}
+    if set(TABLES) - set(found) == {"qrels"}:
+        apart = _qrels_apart(files, subset)
+        found |= {} if apart is None else {"qrels": apart}
+    return found
 
 
-def _called(table: str, subset: str | None) -> tuple[str, ...]:
-    """Return what the configuration of a table can be called, as MTEB does."""
+def _splits(names: Sequence[str], table: str, subset: str | None) -> Splits:
+    """Return the files of a table by split: those of the first folder that has any."""
+    folders = _QRELS_FOLDERS if table == "qrels" else (table,)
     if subset is not None:
-        return (f"{subset}-{table}", f"{table}-{subset}", *((subset,) if table == "qrels" else ()))
-    return (table, "default") if table == "qrels" else (table,)
+        forms = ("{subset}-{folder}", "{folder}-{subset}", "{subset}/{folder}", "{folder}/{subset}")
+        of_subset = [form.format(subset=subset, folder=folder) for folder in folders for form in forms]
+        folders = (*of_subset, subset) if table == "qrels" else tuple(of_subset)
+    return next((found for folder in folders if (found := _in(folder, names))), {})
 
 
-def _by_card(configurations: Mapping[str, Splits], table: str, subset: str | None) -> Splits:
-    return next((configurations[name] for name in _called(table, subset) if name in configurations), {})
-
-
-def _by_names(names: Sequence[str], table: str, subset: str | None) -> Splits:
-    """Return the files of a table by their names: those of the first folder that has any."""
-    folders: tuple[str, ...] = _QRELS_FOLDERS if table == "qrels" else (table,)
-    if subset is not None:
-        folders = tuple(each for folder in folders for each in (f"{subset}-{folder}", f"{subset}/{folder}"))
-    for folder in folders:
-        splits: dict[str, list[str]] = {}
-        for name in names:
-            stem = _stem(name)
-            if stem is not None and (stem == folder or stem.startswith(f"{folder}/")):
-                # The corpus and the queries are whole, whatever their files are called
-                split = table if table != "qrels" or stem == folder else PurePosixPath(stem).name
-                splits.setdefault(split, []).append(name)
-        if splits:
-            return splits
-    return {}
+def _in(folder: str, names: Sequence[str]) -> Splits:
+    """Return the files in a folder, or of its name, by split."""
+    splits: dict[str, list[str]] = {}
+    for name in names:
+        stem = _stem(name)
+        if stem is not None and (stem == folder or (stem.startswith(f"{folder}/") if folder else "/" not in stem)):
+            splits.setdefault(PurePosixPath(stem).name, []).append(name)
+    return splits
 
 
 def _stem(name: str) -> str | None:
@@ -315,7 +260,7 @@ def _stem(name: str) -> str | None:
     return None if suffix is None or name.startswith(".") else _SHARD.sub("", name[: -len(suffix)])
 
 
-def _qrels_apart(files: Files, subset: str | None, location: Location) -> Table | None:
+def _qrels_apart(files: Files, subset: str | None) -> Table | None:
     """Return the qrels of the dataset of this name and `-qrels`, if there is one."""
     name = files.name.rstrip("/\\") + _OF_QRELS
     if is_folder(user_path(files.name)) and not is_folder(user_path(name)):
@@ -324,45 +269,32 @@ def _qrels_apart(files: Files, subset: str | None, location: Location) -> Table 
         apart = _find(name, None)
     except _NotThere:
         return None
-    splits = _by_card(apart.configurations(location), "qrels", subset)
-    splits = splits or _by_names(apart.names, "qrels", subset) or _at_top(apart.names)
+    splits = _splits(apart.names, "qrels", subset) or _in("", apart.names)
     return Table(apart, splits) if splits else None
-
-
-def _at_top(names: Sequence[str]) -> Splits:
-    """Return the files that lie in no folder, or in `data`, by split."""
-    splits: dict[str, list[str]] = {}
-    for name in names:
-        stem = _stem(name)
-        if stem is not None and "/" not in stem.removeprefix("data/"):
-            splits.setdefault(stem.removeprefix("data/"), []).append(name)
-    return splits
 
 
 def _note_missing(files: Files, tables: Mapping[str, Table], subset: str | None, location: Location) -> None:
     """Note which tables are not there."""
     missing = [table for table in TABLES if table not in tables]
-    names = list(files.configurations(location)) or list(files.names)
+    folders = {PurePosixPath(name).parts[0] for name in files.names}
     subsets = sorted(
-        {match[1] or match[2] for name in names if (match := re.fullmatch("(.+)-corpus|corpus-(.+)", name))}
+        {match[1] or match[2] for name in folders if (match := re.fullmatch("(.+)-corpus|corpus-(.+)", name))}
     )
     of_subset = "" if subset is None else f" of the subset {quoted(subset)}"
-    found = f"no {' and no '.join(missing)}{of_subset} among {len(names):,} names: {', '.join(map(quoted, names[:8]))}"
+    listed = ", ".join(map(quoted, files.names[:8]))
+    found = f"no {' and no '.join(missing)}{of_subset} among {len(files.names):,} files: {listed}"
     expected = f"subset= one of {', '.join(subsets)}" if subsets else "corpus, queries and qrels, or columns= of rows"
     location.fault(found, expected)
 
 
-def _choose(splits: Mapping[str, Any], wanted: str | None, location: Location, *, table: str) -> str | None:
-    """Return the split to read, as MTEB does: the one that is wanted, else the only one; None, and a fault, if none."""
+def _choose(splits: Splits, wanted: str | None, location: Location) -> str | None:
+    """Return the split that is wanted, else `test` or the only one; None, and a fault, if there is none."""
     if wanted in splits:
         return wanted
-    # The queries and the corpus mostly are whole, and their only split is called after them, or train
-    if len(splits) == 1 and (wanted is None or table in ("queries", "corpus")):
-        return next(iter(splits))
-    if wanted is None and "test" in splits:
-        return "test"
+    if wanted is None and ("test" in splits or len(splits) == 1):
+        return "test" if "test" in splits else next(iter(splits))
     found = "several splits" if wanted is None else f"no split {quoted(wanted)}"
-    location.fault(f"{found} of the {table}", f"split= one of {', '.join(map(quoted, splits))}")
+    location.fault(found, f"split= one of {', '.join(map(quoted, splits))}")
     return None
 
 
@@ -370,9 +302,10 @@ def _chosen_rows(
     files: Files, subset: str | None, split: str | None, location: Location
 ) -> list[tuple[Files, str]] | None:
     """Return the files of a dataset that is one table; None, and a fault, without such a split."""
-    configurations = files.configurations(location)
-    splits = configurations.get(subset or "default", {}) if configurations or subset else _at_top(files.names)
-    chosen = _choose(splits, split, location, table="rows") if splits else None
+    folders = sorted({name.rpartition("/")[0] for name in files.names if _stem(name)})
+    folder = subset or next((each for each in ("", "data", "default") if each in folders), next(iter(folders), ""))
+    splits = _in(folder, files.names)
+    chosen = _choose(splits, split, location) if splits else None
     return None if chosen is None else [(files, name) for name in splits[chosen]]
 
 
@@ -395,26 +328,22 @@ def _read_tables(
     tables: Mapping[str, Table], split: str | None, documents: DocumentSource, location: Location
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     qrels = tables["qrels"].splits
-    judged_split = _choose(qrels, split, location, table="qrels")
-    if judged_split is None:
-        return (), ()
-    query_split = _choose(tables["queries"].splits, judged_split, location, table="queries")
-    corpus_split = (
-        None if documents is not None else _choose(tables["corpus"].splits, judged_split, location, table="corpus")
-    )
-    if query_split is None or location.faults:
+    chosen = _choose(qrels, split, location)
+    if chosen is None:
         return (), ()
 
     def rows_of(table: str, split: str, faults: list[Fault] = location.faults) -> Iterator[Row]:
-        for name in tables[table].splits[split]:
+        splits = tables[table].splits
+        # The corpus and the queries may be whole, whatever their files are called
+        for name in splits.get(split) or [name for names in splits.values() for name in names]:
             yield from _rows(tables[table].files, name, faults)
 
-    judged = read_judgments(rows_of("qrels", judged_split))
+    judged = read_judgments(rows_of("qrels", chosen))
     if not judged and not location.faults:
         location.fault("no judgments", "qrels with the columns query-id, corpus-id and score")
-    others = (row for other in qrels if other != judged_split for row in rows_of("qrels", other, []))
-    queries = rows_of("queries", query_split)
-    found = read_documents(documents) if corpus_split is None else documents_of(rows_of("corpus", corpus_split))
+    others = (row for other in qrels if other != chosen for row in rows_of("qrels", other, []))
+    found = documents_of(rows_of("corpus", chosen)) if documents is None else read_documents(documents)
     if not found and not location.faults:
         location.fault("no documents", "at least one in the corpus")
+    queries = rows_of("queries", chosen)
     return judged_queries(queries, judged, others, found, topics_name="queries", documents_name="corpus"), found

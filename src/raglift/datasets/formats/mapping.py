@@ -422,50 +422,19 @@ class _Reader:
         return result
 
     def _passage(self, items: Mapping[str, Item], row: Row, sources: Sources) -> Passage | None:
-        named = {name for name in ("passage", "doc", "start", "end", "chunk") if name in items}
-        if "start" in named or "end" in named:
-            return self._span(items, named, row, sources)
-        if "page" in items and named == {"doc"}:
-            page = _integer(items["page"], "an integer: which page of the file, the first is 1")
-            entry = None if page is None else {"doc": items["doc"].value, "page": page}
-            return None if entry is None else read_passage(entry, row.location, sources, range(1, 2))
-        if named not in ({"passage"}, {"passage", "doc"}, {"chunk"}, {"doc"}):
-            row.location.fault(
-                f"entries for {', '.join(sorted(named))}", "a passage, with its doc or without, or a chunk"
-            )
-            return None
-        if named == {"passage"}:
-            text = read_string(*items["passage"])
-            return None if text is None else Passage(text)
-        if named == {"chunk"}:
-            chunk = read_id(*items["chunk"])
-            return None if chunk is None else Passage(chunk_id=chunk)
-        values = {"text" if name == "passage" else name: items[name].value for name in named}
-        return read_passage(values, row.location, sources, range(1, 2))
-
-    def _span(self, items: Mapping[str, Item], named: set[str], row: Row, sources: Sources) -> Passage | None:
-        if not {"doc", "start"} <= named or not named & {"end", "passage"} or "chunk" in named:
-            row.location.fault(f"entries for {', '.join(sorted(named))}", "a span: doc, start and end")
-            return None
-        expected = "a character offset: an integer, 0 or more"
-        bounds = {name: _integer(items[name], expected) for name in ("start", "end") if name in items}
-        text = read_string(*items["passage"]) if "passage" in items else None
-        start = bounds["start"]
-        if start is None or ("passage" in items and text is None) or None in bounds.values():
-            return None
-        end = bounds.get("end")
-        if end is None:
-            end = start + len(text or "")
-        doc_id = items["doc"].value
-        document = self._documents.get(doc_id)
-        if text is not None and document is not None and document.text[start:end] != text:
-            found = f"{start}, at which {quoted(doc_id)} has {quoted(document.text[start:end])}"
-            items["start"].location.fault(found, f"the offset of {quoted(text)}")
-            return None
-        span: dict[str, Any] = {"doc": doc_id, "start": start, "end": end}
-        if text is not None and not self._documents:
-            span["text"] = text
-        return read_passage(span, row.location, sources, range(1, 2))
+        """Return the passage that a row describes in one of the forms of raglift's own labels."""
+        entry: dict[str, Any] = {}
+        for name in ("passage", "doc", "page", "start", "end", "chunk"):
+            if name in items:
+                value = _READERS[name](*items[name]) if name in _READERS else items[name].value
+                if value is None:
+                    return None
+                entry["text" if name == "passage" else name] = value
+        if "text" in entry:
+            entry.pop("page", None)
+            if "start" in entry:
+                entry.setdefault("end", entry["start"] + len(entry["text"]))
+        return read_passage(entry, row.location, sources, range(1, 2))
 
     def _add(self, asked: _Asked, row: Row, group: object, passage: Passage, here: Location) -> None:
         """Add a passage to its query."""
@@ -509,14 +478,17 @@ def _texts(item: Item, depth: int) -> Iterator[Item]:
         yield Item(value, location)
 
 
-def _integer(item: Item, expected: str) -> int | None:
-    value = item.value
+def _integer(value: Any, location: Location) -> int | None:
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) <= _MOST_DIGITS:
         return int(value)
     if type(value) is int and value >= 0:
         return value
-    item.location.fault(shown(value), expected)
+    location.fault(shown(value), "an integer, 0 or more")
     return None
+
+
+_READERS = {"passage": read_string, "page": _integer, "start": _integer, "end": _integer, "chunk": read_id}
+"""How the values of some fields of a passage are read."""
 
 
 def grade_of(value: Any, location: Location) -> int | None:
