@@ -11,10 +11,6 @@ from raglift.retrieval.devices import resolve_dtype
 from raglift.retrieval.models import embedded_model_path, load_sentence_transformer, model_identity
 
 
-def test_the_embedded_model_is_on_this_machine_and_is_what_it_claims_to_be() -> None:
-    assert (embedded_model_path() / "model.safetensors").is_file()
-
-
 @pytest.mark.slow
 def test_other_weights_under_the_embedded_models_name_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -58,11 +54,6 @@ def test_the_identity_of_a_folder_changes_with_its_files(tmp_path: Path) -> None
     (tmp_path / "config.json").write_text("{ }")
     assert before.startswith(tmp_path.name)
     assert model_identity(str(tmp_path)) != before
-
-
-def test_a_hub_model_that_is_not_downloaded_has_no_known_revision() -> None:
-    assert not models.has_known_revision("no-such/model")
-    assert models.has_known_revision("minilm")
 
 
 def test_time_spent_loading_is_counted_once_where_one_load_needs_another(monkeypatch: pytest.MonkeyPatch) -> None:

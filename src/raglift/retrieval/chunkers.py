@@ -170,6 +170,10 @@ class RecursiveChunker:
             raise ConfigurationError(
                 f"encoding: found {self.encoding!r} for chunks counted in characters; expected it with unit='tokens'"
             )
+        if self.separators is not None:
+            if isinstance(self.separators, str) or not self.separators:
+                raise ConfigurationError(f"separators: found {self.separators!r}; expected texts, as {SEPARATORS!r}")
+            object.__setattr__(self, "separators", tuple(self.separators))
 
     def __str__(self) -> str:
         named = "" if self.encoding == DEFAULT_ENCODING else f":{self.encoding}"

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
-
 import raglift as rl
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.types.dataset import Dataset
@@ -27,13 +25,6 @@ def test_it_is_large_enough_to_rank_retrievers() -> None:
     assert sum(len(document.text.encode()) for document in shop().documents) >= 200_000
     assert len(shop()) >= 120
     assert find_corpus("shop_support").query_count == len(shop())
-
-
-@pytest.mark.slow
-def test_the_audit_finds_nothing() -> None:
-    audit = rl.audit(shop(), chunkers=["recursive:1000/100", "recursive:400/40"], embedding=None)
-    assert audit.broken == ()
-    assert audit.warnings == ()
 
 
 def test_every_label_is_a_place_of_readable_length() -> None:

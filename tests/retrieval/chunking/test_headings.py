@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-import raglift as rl
 from raglift.adapters.splitters import chunker_by_name
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.headings import headings_of
@@ -62,13 +61,6 @@ def test_the_title_comes_first_and_once() -> None:
     assert contexts("Help me please.", "recursive:50/0", title="Help") == {"Help me please.": ""}
 
 
-@pytest.mark.parametrize("text", ["", "No headings.", "No headings.\n\nNor here, in many words."])
-def test_a_document_without_headings_has_no_context(text: str) -> None:
-    chunks = chunker_by_name("recursive:20/0+headings").split([Document("d", text)])
-    assert chunks == chunker_by_name("recursive:20/0").split([Document("d", text)])
-    assert [chunk.indexed_text for chunk in chunks] == [chunk.text for chunk in chunks]
-
-
 def test_a_chunk_is_the_same_but_for_what_is_indexed() -> None:
     documents = [Document("d", TEXT)]
     plain, headed = (chunker_by_name(name).split(documents) for name in ("recursive:20/0", "recursive:20/0+headings"))
@@ -84,14 +76,6 @@ def test_bm25_finds_a_chunk_by_its_heading_and_shows_its_own_text() -> None:
     headed = [replace(chunks[0], context="Returns"), chunks[1]]
     (ranking,) = BM25Retriever(headed, language="en").retrieve(["returns"], 2)
     assert [hit.chunk.text for hit in ranking] == ["Within 30 days."]
-
-
-def test_labels_are_matched_as_without_headings() -> None:
-    dataset = rl.load_dataset("shop_support")
-    name = "recursive:500/0"
-    plain, headed = (rl.audit(dataset, chunkers=[each], embedding=None) for each in (name, f"{name}+headings"))
-    assert plain.chunkings[0].attainable == headed.chunkings[0].attainable
-    assert headed.chunkings[0].name == "recursive:500/0:characters+headings"
 
 
 @pytest.mark.parametrize("name", ["recursive:9/1:characters", "token:9/1"])

@@ -62,11 +62,11 @@ def test_places_are_true_and_in_order(text: str, sizes: tuple[int, int]) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "overlap"), [(60, 0), (200, 20), (200, 150), (1000, 100)])
+@pytest.mark.parametrize(("size", "overlap"), [(60, 0), (200, 150)])
 @pytest.mark.parametrize("unit", ["characters", "tokens"])
 def test_real_chunks_are_where_they_were_cut(real, size: int, overlap: int, unit: str) -> None:
     count = len if unit == "characters" else load_encoding("cl100k_base").count
-    for text in (whole[:30_000] for whole in real.texts):
+    for text in (whole[:10_000] for whole in real.texts):
         splitter = RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=overlap, length_function=count)
         spans = locate_pieces(text, splitter.split_text(text))
         truth = RecursiveChunker(size, overlap, unit).split([Document("d", text)])  # type: ignore[arg-type]

@@ -62,12 +62,3 @@ def test_a_character_cut_in_two_belongs_to_the_window_that_ends_in_it() -> None:
     assert load_encoding("cl100k_base").edges(document.text) == [0, 1, 2, 2, 2, 3]
     assert [chunk.text for chunk in TokenChunker(2, 0).split([document])] == ["a🜁", "b"]
     assert [chunk.text for chunk in TokenChunker(1, 0).split([document])] == ["a", "🜁", "b"]
-
-
-def test_neighbours_share_the_overlap() -> None:
-    chunks = TokenChunker(4, 2).split([Document("d", "the lamp was lit and the horn")])
-    assert [chunk.text for chunk in chunks] == ["the lamp was lit", " was lit and the", " and the horn"]
-
-
-def test_an_empty_document_has_no_chunks() -> None:
-    assert TokenChunker().split([Document("d", "")]) == ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.errors import CacheError, MissingDependency
+from raglift.errors import CacheError
 from raglift.retrieval import static_model as distillation
 from raglift.retrieval.static_model import load_static_model, static_identity
 
@@ -53,56 +53,6 @@ def test_it_is_distilled_once_and_kept(distilled: list[str], cache_folder: Path)
     assert distilled == ["distilled"]
     (folder,) = folders(cache_folder)
     assert sorted(path.name for path in folder.iterdir()) == FILES
-
-
-def test_what_is_loaded_is_what_was_distilled(distilled: list[str]) -> None:
-    """model2vec's matrix comes column by column, and safetensors wrote such a matrix down transposed."""
-    made = distillation._distil()
-    loaded = load_static_model()
-    assert made.embedding.shape == (len(loaded.tokens), 16)
-    assert np.array_equal(loaded.embedding, made.embedding)
-    assert loaded.embedding.dtype == np.float32
-    assert np.array_equal(loaded.weights, made.weights)
-
-
-def test_two_distillations_give_the_same_bits_whatever_the_threads(distilled: list[str]) -> None:
-    import torch
-
-    threads = torch.get_num_threads()
-    made = []
-    try:
-        for number in (1, 4):
-            torch.set_num_threads(number)
-            made.append(distillation._distil().embedding)
-    finally:
-        torch.set_num_threads(threads)
-    assert made[0].tobytes() == made[1].tobytes()
-    assert torch.get_num_threads() == threads
-
-
-def test_the_identity_says_all_that_decides_a_vector(distilled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    identity = static_identity()
-    for part in ("model2vec-", "all-MiniLM-L6-v2@53aa51172d14", "256", "float32", "vectors "):
-        assert part in identity
-    monkeypatch.setitem(distillation._SETTINGS, "sif_coefficient", 1e-3)
-    assert static_identity() != identity
-    assert distilled == ["distilled"] * 2
-
-
-def test_other_vectors_have_another_identity(distilled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another processor may differ in the last bits; its vectors are not taken for these."""
-    identity = static_identity()
-    distil = distillation._distil
-
-    def other() -> object:
-        model = distil()
-        model.embedding = model.embedding * np.float32(1.0000001)
-        return model
-
-    monkeypatch.setattr(distillation, "_distil", other)
-    monkeypatch.setenv("RAGLIFT_CACHE", os.environ["RAGLIFT_CACHE"] + "-of-another-machine")
-    assert static_identity() != identity
-    assert static_identity().rpartition(":")[0] == identity.rpartition(":")[0]
 
 
 @pytest.mark.slow
@@ -162,47 +112,12 @@ def test_a_killed_distillation_is_not_taken_for_the_model(
     assert [".tmp-" in path.name for path in folders(cache_folder)] == [False]
 
 
-@pytest.mark.full
-def test_processes_at_once_distil_once_between_them(tiny_bert: Path, cache_folder: Path, tmp_path: Path) -> None:
-    count = tmp_path / "count"
-    processes = [process(tiny_bert, count) for _ in range(2)]
-    assert [each.wait() for each in processes] == [0, 0]
-    assert count.read_text() == "x"
-    assert len(folders(cache_folder)) == 1
-
-
 def test_a_folder_that_cannot_be_written_is_told(
     distilled: list[str], cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache_folder.write_text("a file where the folder should be")
     with pytest.raises(CacheError, match=r"cannot keep the embedding model minilm-static in .*RAGLIFT_CACHE"):
         static_identity()
-
-
-@pytest.mark.parametrize("package", ["model2vec", "model2vec.distill"])
-def test_a_missing_package_names_the_extra(distilled: list[str], monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    if package == "model2vec":
-        from importlib.metadata import PackageNotFoundError
-
-        def not_found(name: str) -> str:
-            raise PackageNotFoundError(name)
-
-        monkeypatch.setattr(distillation, "version", not_found)
-    with pytest.raises(MissingDependency, match=r"embedding model minilm-static needs .*'raglift\[local\]'"):
-        load_static_model()
-
-
-def test_the_wait_is_announced_and_model2vecs_own_bar_is_not_shown(
-    distilled: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
-    static_identity()
-    assert capfd.readouterr().err.splitlines() == [
-        "minilm-static: distilling it from minilm, once on this machine; 15 seconds to a minute"
-    ]
-    static_identity()
-    assert capfd.readouterr().err == ""
 
 
 THE_REAL_ONE = """

@@ -86,12 +86,6 @@ def test_an_array_without_a_row_for_each_text_is_refused(shape: tuple[int, ...])
         embed(Wrong(), ["a", "b"], "document", Cache(None))
 
 
-def test_queries_and_documents_are_kept_apart() -> None:
-    cache = Cache(None)
-    embed(LetterEmbedder(), TEXTS, "document", cache)
-    assert embed(LetterEmbedder(), TEXTS, "query", cache).computed == len(set(TEXTS))
-
-
 @pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
 def test_a_stopped_run_keeps_its_finished_batches_and_repeats_none(stop: type[BaseException]) -> None:
     cache = Cache(None)
@@ -127,15 +121,6 @@ class Elsewhere:
             yield item, there(what)
 
 
-def test_workers_compute_and_only_the_caller_keeps() -> None:
-    cache = Cache(None)
-    embedder = LetterEmbedder()
-    found = embed(embedder, TEXTS, "document", cache, workers=Elsewhere())
-    assert embedder.batches == []  # the journey made copies
-    assert np.array_equal(found.vectors, embed(LetterEmbedder(), TEXTS, "document", Cache(None)).vectors)
-    assert missing_texts(embedder, TEXTS, "document", cache) == []
-
-
 def test_minilm_travels_as_a_name_and_settings_and_computes_the_same_there() -> None:
     embedder = SentenceTransformerEmbedder(dtype="float32")
     texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel.", "The keeper's boat. " * 20]
@@ -155,24 +140,6 @@ def test_texts_longer_than_the_model_reads_are_counted_once_each() -> None:
     cache = Cache(None)
     assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
     assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
-
-
-def test_minilm_says_which_texts_it_truncates() -> None:
-    embedder = SentenceTransformerEmbedder()
-    embedding = embed(embedder, ["the lamp " * 300, "the lamp"], "document", Cache(None))
-    assert embedding.vectors.shape == (2, 384)
-    assert embedding.read_in_part == 1
-
-
-def test_bfloat16_vectors_are_close_to_float32_and_are_not_mistaken_for_them() -> None:
-    texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel."]
-    exact = SentenceTransformerEmbedder(dtype="float32")
-    rounded = SentenceTransformerEmbedder(dtype="bfloat16")
-    cache = Cache(None)
-    first = embed(exact, texts, "document", cache)
-    second = embed(rounded, texts, "document", cache)
-    assert second.computed == 2
-    assert (first.vectors * second.vectors).sum(axis=1) == pytest.approx([1, 1], abs=1e-3)
 
 
 def test_each_query_goes_through_the_model_alone() -> None:

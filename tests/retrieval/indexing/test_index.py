@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import time
-from typing import Any
-
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.retrieval import models
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.types.documents import Chunk
 from raglift.utilities.cache import Cache
@@ -35,18 +31,3 @@ def test_time_is_unknown_when_any_vector_came_from_the_cache() -> None:
     wholly = build_index(CHUNKS, SentenceTransformerEmbedder(), cache=cache).cost
     assert (partly.embedded_now, partly.seconds) == (2, None)
     assert (wholly.embedded_now, wholly.seconds) == (0, None)
-
-
-def test_loading_the_model_is_not_building_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = models._load_sentence_transformer
-
-    def slowly(*arguments: Any) -> Any:
-        time.sleep(0.05)
-        return load(*arguments)
-
-    monkeypatch.setattr(models, "_load_sentence_transformer", slowly)
-    before = models.seconds_loading()
-    seconds = build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None)).seconds
-    assert models.seconds_loading() > before  # and none of it is of the index
-    assert seconds is not None
-    assert seconds > 0

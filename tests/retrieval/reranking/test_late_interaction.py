@@ -52,14 +52,6 @@ def test_scores_are_maxsim_over_the_models_own_token_embeddings() -> None:
     assert [found[QUERY, text] for text in TEXTS] == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_second_run_loads_no_model() -> None:
-    cache = Cache(None)
-    scores_of(LateInteractionReranker(cache=cache))
-    second = LateInteractionReranker(cache=cache)
-    scores_of(second)
-    assert "_encoder" not in vars(second)
-
-
 @pytest.mark.slow
 def test_each_text_and_each_query_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reranker = LateInteractionReranker(cache=Cache(None))
@@ -97,10 +89,3 @@ def test_it_travels_as_a_name_and_settings_and_scores_the_same_there() -> None:
     here = scores_of(reranker)
     assert len(pickle.dumps(reranker)) < 500
     assert LateInteractionReranker(cache=Cache(None)).scores(list(here), workers=Elsewhere()) == here
-
-
-def test_equal_scores_keep_their_order_and_empty_rankings_stay_empty() -> None:
-    twins = Ranking.of((Chunk("the same text", id=name), None) for name in ("first", "second"))
-    reranked = LateInteractionReranker(cache=Cache(None)).rerank(["q", "q"], [twins, Ranking()])
-    assert [hit.chunk.id for hit in reranked[0]] == ["first", "second"]
-    assert len(reranked[1]) == 0

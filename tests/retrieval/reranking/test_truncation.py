@@ -94,27 +94,6 @@ def test_a_word_longer_than_a_window_is_cut_and_read(model: Any) -> None:
     assert max(windows.values()) <= 64
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
-    """In planned batches, in none, alone and among others; a text read at once is scored as in one product."""
-
-    def reranker() -> LateInteractionReranker:
-        return LateInteractionReranker(dtype=dtype, cache=Cache(None))
-
-    texts = [FILLER * number + END for number in (1, 5, 11, 12, 30)]
-    pairs = [(query, text) for query in (QUERY, "Who keeps the boat?") for text in texts]
-    together = reranker().scores(pairs)
-    assert reranker().score(pairs[::-1]) == [together[pair] for pair in pairs[::-1]]
-    for pair in pairs[::3]:
-        assert reranker().scores([pair]) == {pair: together[pair]}
-    one = reranker()
-    query = one._encoded(one._encoder.encode_query, one._counts([QUERY]), LIMIT)[QUERY]
-    text = one._encoded(one._encoder.encode_document, one._counts(texts[:1]), LIMIT)[texts[0]]
-    similarities = query.rows[: query.tokens] @ text.rows[: text.tokens].T
-    assert together[QUERY, texts[0]] == pytest.approx(float(similarities.amax(dim=1).sum()), abs=1e-5)
-
-
 def read(reranker: Any, queries: list[str], *texts: str) -> ReadInPart | None:
     ranking = Ranking.of((Chunk(text), None) for text in texts)
     found: ReadInPart | None = reranker.read_in_part(queries, [ranking] * len(queries))

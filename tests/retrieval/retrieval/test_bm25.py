@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import copy
 import math
-import pickle
 from typing import Any
 
 import pytest
@@ -30,14 +28,6 @@ def test_a_query_that_shares_no_word_comes_back_empty() -> None:
 def test_chunks_without_words_are_an_error() -> None:
     with pytest.raises(ConfigurationError, match="found no words"):
         BM25Retriever([Chunk("…")])
-
-
-def test_chunks_of_an_iterator_are_indexed() -> None:
-    retriever = BM25Retriever(iter(CHUNKS))
-    assert retriever.chunks == tuple(CHUNKS)
-    assert retriever.retrieve(["lamp"], 5) == BM25Retriever(CHUNKS).retrieve(["lamp"], 5)
-    with pytest.raises(ConfigurationError, match="found no chunks"):
-        BM25Retriever(iter(()))
 
 
 def test_the_cost_is_of_the_postings_and_the_words() -> None:
@@ -84,25 +74,6 @@ def test_texts_without_spaces_are_found_by_a_part_of_them() -> None:
     retriever = BM25Retriever(chunks)
     assert [hit.chunk for hit in retriever.retrieve(["谁是看守人？"], 5)[0]] == [chunks[0]]
     assert [hit.chunk for hit in retriever.retrieve(["ประภาคาร"], 5)[0]] == [chunks[2]]
-
-
-def test_a_copy_finds_the_same() -> None:
-    retriever = BM25Retriever(CHUNKS, language="en")
-    for copied in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):  # noqa: S301
-        assert copied.retrieve(["lamps"], 5) == retriever.retrieve(["lamps"], 5)
-
-
-def test_its_name_says_how_it_reads_texts() -> None:
-    assert str(BM25Retriever(CHUNKS, language="en", stemmer="porter", k1=0.9, b=0.4)) == (
-        "bm25 (en: porter stems, 33 stop words; k1=0.9, b=0.4; 3 chunks)"
-    )
-
-
-def test_its_name_says_that_it_does_not_know_the_language() -> None:
-    assert str(BM25Retriever([Chunk("Lamp"), Chunk("Oil")])) == (
-        "bm25 (unknown language: words unstemmed; k1=1.2, b=0.75; 2 chunks)"
-    )
-    assert str(BM25Retriever([Chunk("Lamp")], language="none")).startswith("bm25 (none: words unstemmed")
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,6 @@ def test_the_text_form(text: str, spec: RetrieverSpec, shown: str) -> None:
     assert str(spec) == shown
 
 
-def test_only_bm25_needs_no_embedding_model() -> None:
-    assert [kind for kind in RETRIEVERS if not RetrieverSpec(kind).needs_embedding] == ["bm25"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

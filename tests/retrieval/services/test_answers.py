@@ -78,11 +78,6 @@ def test_a_field_that_some_hits_leave_out_is_unknown_there_and_one_that_all_do_i
         read(rows, doc_id="source")
 
 
-def test_a_place_before_the_first_character_is_unknown() -> None:
-    ((chunk, _),) = read({"results": [{"text": "a", "metadata": {"start_index": -1}, "doc_id": "d"}]})
-    assert chunk.start is None
-
-
 @pytest.mark.parametrize(
     ("answer", "paths", "said"),
     [

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,7 +16,7 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.addresses import proxy_of
-from raglift.retrieval.services.http_retriever import HttpRetriever, reason_of
+from raglift.retrieval.services.http_retriever import HttpRetriever
 from raglift.testing.search_server import SearchAnswer, SearchServer
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
@@ -179,13 +177,6 @@ def test_a_service_that_is_started_later_is_asked() -> None:
         assert len(retriever.retrieve_one("lamp", 1)) == 1
 
 
-def test_a_certificate_that_is_not_trusted_is_said_in_words() -> None:
-    error = httpx.ConnectError("no")
-    error.__cause__ = ssl.SSLCertVerificationError(1, "certificate verify failed")
-    error.__cause__.verify_message = "self-signed certificate"
-    assert reason_of(error) == "self-signed certificate"
-
-
 def test_a_service_that_goes_away_is_worth_another_try() -> None:
     with asked(GOOD) as (retriever, _):
         retriever.retrieve_one("lamp", 1)
@@ -230,13 +221,6 @@ def test_asking_in_turn_keeps_one_connection() -> None:
         for number in range(20):
             retriever.retrieve_one(f"question {number}", 1)
         assert server.counts["connections"] == 1
-
-
-def test_no_cookie_of_one_answer_is_sent_with_the_next_query() -> None:
-    with asked(SearchAnswer(headers={"Set-Cookie": "seen=lamp"}, body=GOOD)) as (retriever, server):
-        for _ in range(2):
-            retriever.retrieve_one("lamp", 1)
-    assert [request.headers.get("cookie") for request in server.requests] == [None, None]
 
 
 def test_the_proxy_of_the_environment_is_asked_but_for_what_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.errors import ConfigurationError, MappingError
+from raglift.errors import MappingError
 from raglift.retrieval.services.mapping import filled, load_mapping, mapping_digest, mapping_of
 
 GOOD = """
@@ -108,23 +108,11 @@ def test_what_is_no_mapping_is_refused(tmp_path: Path, text: str, said: str) -> 
     assert said in str(raised.value)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MappingError, match="No such file"):
-        load_mapping(tmp_path / "no.yaml")
-    with pytest.raises(ConfigurationError, match="expected the path"):
-        load_mapping(3)  # type: ignore[arg-type]
-
-
 def test_the_default_request_follows_the_method() -> None:
     whole = {"query": "{query}", "k": "{k}"}
     assert mapping_of(None).http_request() == (whole, {})
     assert mapping_of({"method": "GET"}).http_request() == (None, whole)
     assert mapping_of({"params": {"q": "{query}"}}).http_request() == (None, {"q": "{query}"})
-
-
-def test_fields_of_another_kind_of_service_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="found json with a server over stdio"):
-        mapping_of({"json": {"q": "{query}"}}).require("a server over stdio", ("method", "json"))
 
 
 def test_a_mapping_shows_no_header_and_keeps_what_was_given() -> None:

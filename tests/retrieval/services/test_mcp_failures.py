@@ -72,14 +72,6 @@ def test_a_command_that_is_not_there_is_named() -> None:
     assert "no-such-command --fast cannot be started: no such command; expected a command that starts one" in said
 
 
-def test_a_secret_in_what_a_server_says_last_is_hidden(
-    raw: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("INDEX_KEY", SECRET)
-    said = failure(raw("dies at start"), {"env": {"INDEX_KEY": "${INDEX_KEY}"}})
-    assert "it said last: cannot open the index: ***" in said
-
-
 # Over HTTP: a server whose answers are scripted.
 
 

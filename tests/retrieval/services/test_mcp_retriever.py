@@ -122,11 +122,6 @@ def test_a_tool_that_reports_an_error_fails_the_query(server: str) -> None:
         retriever.retrieve_one(QUERY, 3)
 
 
-def test_a_tool_without_a_number_of_hits_has_a_fixed_depth(server: str) -> None:
-    with McpRetriever(f"{server}#broken") as retriever:
-        assert retriever.depth_fixed == (f"MCP {server[4:]}#broken (the tool is sent no {{k}})",)
-
-
 def test_all_pages_of_the_list_of_tools_are_read(raw: Callable[..., str]) -> None:
     with McpRetriever(f"{raw('pages')}#search") as retriever:  # it is on the last page
         assert retriever.plan().name == "search"

@@ -179,10 +179,12 @@ def read_topics(path: Path, faults: list[Fault]) -> list[Topic]:
         faults: where what is wrong is noted.
     """
     location = Location(path.name, faults)
-    text = read_text(path, location) or ""
+    text = read_text(path, location)
+    if text is None:
+        return []
     if text.lstrip().startswith("<"):
         return list(_from_records(text, location))
-    return list(_from_lines(path, location)) if not faults else []
+    return list(_from_lines(path, location))
 
 
 def _from_lines(path: Path, location: Location) -> Iterator[Topic]:
