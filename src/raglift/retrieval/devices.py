@@ -74,8 +74,8 @@ def is_there(device: str) -> bool:
         return True  # which is told where a model is loaded
     kind, _, number = device.partition(":")
     if kind == "mps":
-        return torch.backends.mps.is_available()
-    return torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count()
+        return bool(torch.backends.mps.is_available())
+    return bool(torch.cuda.is_available()) and int(number or 0) < torch.cuda.device_count()
 
 
 def require_device(device: str, dtype: str | None = None) -> None:

@@ -236,7 +236,7 @@ def _tables(files: Files, subset: str | None) -> dict[str, Table]:
 
 def _splits(names: Sequence[str], table: str, subset: str | None) -> Splits:
     """Return the files of a table by split: those of the first folder that has any."""
-    folders = _QRELS_FOLDERS if table == "qrels" else (table,)
+    folders: tuple[str, ...] = _QRELS_FOLDERS if table == "qrels" else (table,)
     if subset is not None:
         forms = ("{subset}-{folder}", "{folder}-{subset}", "{subset}/{folder}", "{folder}/{subset}")
         of_subset = [form.format(subset=subset, folder=folder) for folder in folders for form in forms]

@@ -67,9 +67,10 @@ def _read_example(query_id: str, example: Any, location: Location) -> Query | No
     texts = [read_string(context, here) for context, here in zip(contexts, places, strict=True)]
     facts = distinct_facts((Passage(context),) for context in texts if context is not None)
     writer = example.get("query_by")
-    by_model = isinstance(writer, dict) and writer.get("type") == "ai"
-    # LlamaIndex says no more of a model than its name
-    annotator = Annotator(str(writer.get("model_name") or "a model"), "LlamaIndex", "unknown") if by_model else None
+    annotator = None
+    if isinstance(writer, dict) and writer.get("type") == "ai":
+        # LlamaIndex says no more of a model than its name
+        annotator = Annotator(str(writer.get("model_name") or "a model"), "LlamaIndex", "unknown")
     return None if text is None else Query(query_id, text, facts, annotator=annotator)
 
 
