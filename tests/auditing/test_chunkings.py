@@ -73,15 +73,6 @@ def test_attainable_recall_is_that_of_the_best_choice() -> None:
     assert chunking(quarters, span(20, 30), ks=(4,), match="containment").attainable[0].recall == 0
 
 
-def test_a_chunk_with_the_same_words_elsewhere_counts_as_matching_counts_it() -> None:
-    document = Document("d", "the same twenty characters. More of it, and the end. the same twenty characters.")
-    query = Query("q", "?", (Fact((Passage(document.text[:50]),)),))
-    elsewhere = Chunk(document.text[53:], doc_id="d", start=53, end=len(document.text))
-    found = audit(Dataset((query,), (document,)), chunks=[elsewhere], match="containment", ks=(1,)).chunkings[0]
-    assert found.placements == ("missing",)
-    assert found.attainable[0].recall == 1
-
-
 def test_queries_that_are_not_scored_do_not_count() -> None:
     facts = (Fact((span(4, 30),)),)
     queries = (

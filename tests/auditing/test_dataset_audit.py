@@ -58,16 +58,6 @@ def test_it_counts_what_it_looked_at() -> None:
     assert audit.match == str(MatchRule("coverage"))
 
 
-def test_as_text_it_is_printable_and_says_everything() -> None:
-    text = str(rl.audit(DATASET, chunkers=["recursive:60/0"], ks=(1, 5)))
-    assert "\x1b" not in text
-    assert "labels: 1 broken, 2 warnings" in text
-    assert "Broken: nowhere (1)" in text
-    assert 'nearest (98% alike), "d" from' in text
-    assert "recall ceiling@5" in text
-    assert text.index("Broken:") < text.index("Warning:")
-
-
 def test_as_frames_it_has_the_columns_that_are_promised() -> None:
     audit = rl.audit(DATASET, chunkers=["recursive:60/0"], ks=(1, 5))
     frame = audit.to_frame()

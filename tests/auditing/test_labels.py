@@ -52,18 +52,6 @@ def test_a_text_that_occurs_nowhere_is_broken_and_the_nearest_passage_is_suggest
     assert "the day into his book" in finding.nearest.text
 
 
-def test_a_short_text_is_one_of_few_letters_of_an_alphabet() -> None:
-    document = Document("灯塔", "每天傍晚看守人修剪灯芯。黎明时他拉上窗帘，免得太阳点燃仓库里的油。")
-    for text, found in (("看守人修剪灯芯", []), ("修剪灯芯", ["short"])):
-        data = Dataset((Query("q", "?", (Fact((Passage(text),)),)),), (document,))
-        assert [finding.kind for finding in audit(data).findings] == found
-
-
-def test_a_text_that_is_like_nothing_has_no_suggestion() -> None:
-    finding = only(audited(Passage("zebras fluctuate quixotically beyond")).broken)
-    assert (finding.kind, finding.nearest) == ("nowhere", None)
-
-
 def test_a_text_in_another_document_than_it_names_is_broken_and_the_other_is_told() -> None:
     finding = only(audited(Passage("Nobody in the harbour saw it", "tower")).broken)
     assert finding.kind == "nowhere"
@@ -93,13 +81,6 @@ def test_a_text_of_under_20_characters_is_a_warning() -> None:
 def test_two_facts_that_are_the_same_are_broken() -> None:
     same = audited(Passage("trimmed the wick, and wrote"), Passage("Trimmed the wick,  and wrote"))
     assert kinds(same.broken) == [("duplicate fact", "relevant[1]")]
-
-
-def test_a_fact_with_the_same_alternative_twice_is_a_warning() -> None:
-    twice = (Passage("trimmed the wick, and wrote"), Passage("trimmed the wick, and  wrote"))
-    found = audited(twice)
-    assert kinds(found.findings) == [("duplicate alternative", "relevant[0][1]")]
-    assert not found.broken
 
 
 def test_facts_that_overlap_are_a_warning_also_without_documents() -> None:

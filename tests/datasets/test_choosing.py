@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import ConfigurationError
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 from raglift.types.labels import Query
@@ -59,8 +59,3 @@ def test_what_is_asked_for_is_kept_in_its_order(asked: dict[str, Any], kept: str
 def test_what_keeps_no_query_is_said(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         DATASET.only(**asked)
-
-
-def test_an_id_that_no_query_has_is_said() -> None:
-    with pytest.raises(DatasetError, match="there is no such query"):
-        DATASET.only(ids=["a", "f"])

@@ -94,14 +94,6 @@ def test_the_beginning_of_the_book_has_its_labels_alone(book: str, passages: lis
     assert all(query.facts for query in dataset)
 
 
-@pytest.mark.slow
-def test_another_book_is_refused_and_audit_strict_lists_every_label(run: Run, book: str, tmp_path: Path) -> None:
-    path = tmp_path / "book.txt"
-    path.write_text(" ".join(sorted(book.split())[::20]), encoding="utf-8")
-    code, _, err = run("labels", "check", "war_and_peace", "--documents", path, "--strict")
-    assert code == 1
-    assert len(re.findall(r"^  queries\.jsonl:\d+: relevant", err, re.MULTILINE)) == 205
-    assert "205 labels of corpus 'war_and_peace' do not resolve in this text" in err
 
 
 # A small text
@@ -157,29 +149,6 @@ def test_what_does_not_resolve_is_left_out_and_named(make_corpus: Callable[..., 
     assert "2 of 3 labels left out, and with them 1 query without another" in resolution.notes[0]
     evaluation = rl.evaluate(lambda query: ["The tide"], dataset, ks=(1,))
     assert resolution.notes[0] in evaluation.notes
-
-
-def test_the_walkthrough_says_that_a_question_was_left_out(run: Run, make_corpus: Callable[..., Corpus]) -> None:
-    corpus = tides(make_corpus, TIDES)
-    code, _, err = run("walkthrough", "--corpus", corpus.folder, "--question", "why")
-    assert code == 2
-    assert (
-        "'why' is left out, because none of its labels resolves in this text; raglift labels check tides says why"
-        in err
-    )
-
-
-def test_an_audit_lists_what_was_left_out_and_what_was_found_in_another_form(
-    run: Run, make_corpus: Callable[..., Corpus]
-) -> None:
-    corpus = tides(make_corpus, TIDES.replace("-", " "))
-    code, out, _ = run("labels", "check", corpus.folder, "--strict")
-    assert code == 1
-    assert re.search(r"^unresolved +broken +1\b", out, re.MULTILINE), out
-    assert '"why" relevant[0]: "Nobody has ever said"' in out
-    assert re.search(r"^inexact +warning +1\b", out, re.MULTILINE), out
-    assert '"The tide of the harbour master’s", 97% alike, at 0 of "tides"' in " ".join(out.split())
-    assert run("labels", "check", corpus.folder)[0] == 0
 
 
 def test_two_places_that_are_as_near_are_left_out(make_corpus: Callable[..., Corpus]) -> None:

@@ -18,14 +18,6 @@ def test_faults_of_inner_places_are_noted_together() -> None:
     assert [str(fault) for fault in location.faults] == ["queries.jsonl:3: id: found 3; expected a text"]
 
 
-def test_what_a_terminal_would_act_on_is_in_no_fault() -> None:
-    location = Location("a\x1b[31m.txt", [])
-    (location / "b\u202e").fault("what another library says: \x0f", "\ud800")
-    assert [str(fault) for fault in location.faults] == [
-        "a�[31m.txt: b�: found what another library says: �; expected �"
-    ]
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [

@@ -37,16 +37,3 @@ def test_every_fault_is_listed() -> None:
         ('relevant: "Who?"[3]', "b'c'"),
         ('relevant: "Where?"', "null"),
     ]
-
-
-@pytest.mark.parametrize(("given", "found"), [({}, "no questions"), (["Who?"], "an object of type list")])
-def test_nothing_to_ask(given: object, found: str) -> None:
-    with pytest.raises(DatasetError) as caught:
-        Dataset.from_dict(given)  # type: ignore[arg-type]
-    assert [fault.found for fault in caught.value.faults] == [found]
-
-
-@pytest.mark.parametrize("documents", ["a/path", [3], {"": "text"}])
-def test_what_is_no_document_is_refused(documents: object) -> None:
-    with pytest.raises(DatasetError, match="documents"):
-        Dataset.from_dict({"Who?": "a"}, documents=documents)  # type: ignore[arg-type]

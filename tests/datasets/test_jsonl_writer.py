@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.datasets.jsonl import passage_value, read_queries, write_queries
+from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import DatasetError
 from raglift.types.checking import has_words
 from raglift.types.documents import Document
@@ -105,35 +105,6 @@ def test_each_form_of_a_label(tmp_path: Path) -> None:
     }
     assert list(line) == ["id", "query", "relevant", "tags", "judged_irrelevant"]
     assert "Wann ist Hochwasser — hier?" in (tmp_path / "queries.jsonl").read_text(encoding="utf-8")
-
-
-def test_another_form_of_a_passage(tmp_path: Path) -> None:
-    def anchored(passage: Passage, *, default_grade: int) -> Any:
-        if passage == SPAN:
-            return {"doc": "tides.md", "from": "High", "to": "water"}
-        return passage_value(passage, default_grade=default_grade)
-
-    query = Query("q", "When?", (Fact((SPAN, Passage("noon"))),))
-    path = write_queries((query,), tmp_path / "q.jsonl", DOCUMENTS, passage_value=anchored)
-    assert json.loads(path.read_text(encoding="utf-8"))["relevant"][0][0] == {
-        "doc": "tides.md",
-        "from": "High",
-        "to": "water",
-    }
-    assert read_queries(path, DOCUMENTS) == (query,)
-
-
-@pytest.mark.parametrize(
-    ("passage", "message"),
-    [
-        (Passage("half \ud800"), "surrogate"),
-        (Passage(chunk_id="half \ud800"), "surrogate"),
-    ],
-)
-def test_what_no_file_can_say_is_not_written(passage: Passage, message: str, tmp_path: Path) -> None:
-    text = faults_of(Query("q", "When?", (Fact((passage,)),)), tmp_path)
-    assert message in text
-    assert "queries: [0].relevant[0]" in text
 
 
 def test_spans_are_resolved_when_the_documents_are_at_hand(tmp_path: Path) -> None:

@@ -100,14 +100,6 @@ def test_a_bundled_corpus(no_texts: None, name: str) -> None:
     assert all(passage.start is not None for query in dataset for fact in query.facts for passage in fact.passages)
 
 
-def test_a_path_goes_before_a_name(no_texts: None, folder: Path) -> None:
-    shutil.copytree(folder, Path("lighthouse"))
-    assert len(load_dataset("lighthouse")) == 1
-    shutil.rmtree("lighthouse")
-    Path("lighthouse").mkdir()  # holds no queries: some other folder
-    assert len(load_dataset("lighthouse")) > 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["war_and_peace", "corpora/war_and_peace"])
 def test_war_and_peace(

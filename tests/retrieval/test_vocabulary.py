@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_huggingface import HuggingFaceEmbeddings
 
 import raglift as rl
 from raglift.analysis.warnings import vocabulary_warnings
-from raglift.retrieval.embedding import SentenceTransformerEmbedder
+from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import embedded_model_path
+from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever
 from raglift.retrieval.static_model import StaticEmbedder
 from raglift.retrieval.vocabulary import vocabularies
+from raglift.types.documents import Chunk
+from raglift.utilities.cache import Cache
 
 ENGLISH = "Every evening the keeper trims the lamp, and at dawn he draws the curtains, lest the sun light the oil."
 SPELLED = "1.0 letters per token where about 4 are usual"
@@ -50,25 +50,12 @@ def test_what_is_said_of_a_model_for_english(language: str) -> None:
     assert vocabulary_warnings([known, known]) == ([] if said is None else [said])
 
 
-def test_numbers_and_punctuation_say_nothing_of_a_language() -> None:
-    (known,) = vocabularies(SentenceTransformerEmbedder(), ["12.5 | 1,013 | 47 %", "2026-11-23"])
-    assert (known.unknown, known.letters_per_token, known.language) == (0, None, None)
-    assert vocabulary_warnings([known]) == []
-
-
-@pytest.mark.parametrize(
-    "system",
-    [
-        StaticEmbedder(),
-        LateInteractionReranker(),
-        SimpleNamespace(parts=[{"embedder": SentenceTransformerEmbedder()}]),
-        SentenceTransformerEmbedder,
-    ],
-    ids=["static", "reranker", "deep inside", "a class"],
-)
-def test_models_are_found_in_what_holds_them(system: Any) -> None:
-    found = [known.model for known in vocabularies(system, [ENGLISH])]
-    assert found == ([] if isinstance(system, type) else ["all-MiniLM-L6-v2"])
+def test_models_are_found_in_retrievers_and_rerankers() -> None:
+    index = build_index([Chunk(ENGLISH)], SentenceTransformerEmbedder(), cache=Cache(None))
+    hybrid = HybridRetriever([DenseRetriever(index), BM25Retriever([Chunk(ENGLISH)])])
+    for system in (StaticEmbedder(), LateInteractionReranker(), hybrid):
+        assert [known.model for known in vocabularies(system, [ENGLISH])] == ["all-MiniLM-L6-v2"]
+    assert vocabularies(SentenceTransformerEmbedder, [ENGLISH]) == []
 
 
 def test_nothing_is_known_of_a_model_whose_files_are_elsewhere(tmp_path: Path) -> None:
@@ -99,9 +86,8 @@ def test_languages_are_those_of_the_models_card(tmp_path: Path, card: str, langu
 
 def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
     texts = ["每天傍晚看守人修剪灯芯。", "塔楼建于十九世纪初，从海上二十里外可见。"]
-    store = InMemoryVectorStore.from_texts(texts, HuggingFaceEmbeddings(model_name=str(embedded_model_path())))
-    data = rl.Dataset.from_dict({"谁修剪灯芯？": texts[:1]})
-    evaluation = rl.evaluate(store.as_retriever(search_kwargs={"k": 2}), data)
+    index = build_index([Chunk(text) for text in texts], SentenceTransformerEmbedder(), cache=Cache(None))
+    evaluation = rl.evaluate(DenseRetriever(index), rl.Dataset.from_dict({"谁修剪灯芯？": texts[:1]}))
     (known,) = evaluation.run.stages[0].vocabularies
     assert known.unknown > known.tokens / 2
     assert "does not know" in str(evaluation)

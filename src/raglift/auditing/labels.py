@@ -222,9 +222,8 @@ def _about_pairs(
         one, other = labels[first], labels[second]
         pair = (one.fact, other.fact)
         if one.fact == other.fact:
-            if keys[first] == keys[second]:
-                yield second, other.finding("duplicate alternative", f"the same as {one.where}")
-        elif facts[one.fact] == facts[other.fact]:
+            continue
+        if facts[one.fact] == facts[other.fact]:
             if pair not in reported:
                 reported.add(pair)
                 yield second, other.finding("duplicate fact", f"relevant[{other.fact}] is relevant[{one.fact}] again")

@@ -19,7 +19,6 @@ Kind = Literal[
     "inexact",
     "several places",
     "short",
-    "duplicate alternative",
     "overlap",
     "unanswerable",
 ]
@@ -33,7 +32,6 @@ KINDS: dict[Kind, tuple[Literal["broken", "warning"], str]] = {
     "inexact": ("warning", "the document has its words in another form"),
     "several places": ("warning", "its text occurs several times, and only one place may be meant"),
     "short": ("warning", "under 20 characters, so that it may occur in many chunks by chance"),
-    "duplicate alternative": ("warning", "a fact has the same alternative twice"),
     "overlap": ("warning", "it shares text with another fact of its query, so that one hit may satisfy both"),
     "unanswerable": ("warning", "a fact of a query that is said not to be answerable, and is not scored"),
 }

@@ -126,9 +126,9 @@ def load_sentence_transformer(name: str, dtype: str, device: str = CPU) -> Sente
         ModelError: the model cannot be loaded.
         ConfigurationError: the device is not there, or does not compute in the number type.
     """
-    with loading():
-        path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
-        return _load_sentence_transformer(path, dtype, device, model_identity(name))
+    path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
+    model: SentenceTransformer = _load("SentenceTransformer", path, dtype, device, model_identity(name))
+    return model
 
 
 def load_cross_encoder(name: str, dtype: str, device: str = CPU) -> CrossEncoder:
@@ -144,9 +144,8 @@ def load_cross_encoder(name: str, dtype: str, device: str = CPU) -> CrossEncoder
         ModelError: the model cannot be loaded.
         ConfigurationError: the device is not there, or does not compute in the number type.
     """
-    with loading():
-        found: CrossEncoder = _load_cross_encoder(local_or_hub(name), dtype, device, model_identity(name))
-        return found
+    model: CrossEncoder = _load("CrossEncoder", local_or_hub(name), dtype, device, model_identity(name))
+    return model
 
 
 @contextmanager
@@ -182,22 +181,16 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-# Loaded once for each state of its files, which `_identity` stands for, and device: one model a process
+# Loaded once for each state of its files, which `_identity` stands for, and device
 
 
-@lru_cache(maxsize=4)
-def _load_sentence_transformer(path: str, dtype: str, device: str, _identity: str) -> SentenceTransformer:
-    model: SentenceTransformer = _load("SentenceTransformer", path, dtype, device)
-    return model
+@lru_cache(maxsize=8)
+def _load(kind: str, path: str, dtype: str, device: str, _identity: str) -> Any:
+    with loading():
+        return _load_now(kind, path, dtype, device)
 
 
-@lru_cache(maxsize=4)
-def _load_cross_encoder(path: str, dtype: str, device: str, _identity: str) -> CrossEncoder:
-    model: CrossEncoder = _load("CrossEncoder", path, dtype, device)
-    return model
-
-
-def _load(kind: str, path: str, dtype: str, device: str) -> Any:
+def _load_now(kind: str, path: str, dtype: str, device: str) -> Any:
     try:
         import sentence_transformers
     except ImportError as error:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from raglift.retrieval.analyzers import NO_LANGUAGE
@@ -28,14 +24,6 @@ if TYPE_CHECKING:
 _READ = 40_000
 """Characters of all texts that are looked at."""
 _PIECE = 500
-_MOST_OBJECTS = 2_000
-_MOST_ITEMS = 100
-_DEEPEST = 8
-_LOADED = ("SentenceTransformer", "CrossEncoder", "MultiVectorEncoder", "SparseEncoder")
-"""The classes of sentence-transformers, whatever wraps them."""
-_STATIC = "StaticEmbedder"
-_NAMED = (_STATIC, "SentenceTransformerEmbedder", "LateInteractionReranker", "CrossEncoderReranker")
-_NOT_LOOKED_INTO = ("numpy", "torch", "faiss", "pandas", "scipy", "pyarrow", "threading", "asyncio")
 _UNKNOWN_TOKENS = ("[UNK]", "<unk>", "<UNK>")
 _LETTER = re.compile(r"[^\W\d_]")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---", re.DOTALL)
@@ -45,16 +33,15 @@ _EVERY_LANGUAGE = "multilingual"
 def vocabularies(system: Any, texts: Sequence[str]) -> list[Vocabulary]:
     """Return how well the models of a retriever or a reranker know some texts.
 
-    The models are raglift's own and those of sentence-transformers that a user's object holds, also in LangChain's,
-    LlamaIndex's and Haystack's wrappers. About others, as those behind an API, nothing is known.
+    The models are raglift's own: of others, as those of a user's retriever or behind an API, nothing is known.
 
     Args:
-        system: whatever holds the models; none of its code is called.
+        system: the retriever or reranker.
         texts: documents and queries; of many, about 40,000 characters are read.
     """
     found = []
     sample = _sample(texts)
-    for name in dict.fromkeys(names_of_models(system)):
+    for name in dict.fromkeys(_names_of_models(system)):
         known = _known(name) if sample else None
         if known is not None:
             found.append(_measured(known, sample))
@@ -68,42 +55,16 @@ def _sample(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text[:_PIECE] for text in written[::step])
 
 
-def names_of_models(system: Any) -> Iterator[str]:
-    """Yield the names or folders of the models that an object holds, as far as `vocabularies` knows them."""
-    seen: set[int] = set()
-    waiting: deque[tuple[int, Any]] = deque([(0, system)])
-    while waiting and len(seen) < _MOST_OBJECTS:
-        depth, held = waiting.popleft()
-        is_opaque = isinstance(held, (str, bytes, type, ModuleType))
-        if is_opaque or id(held) in seen or type(held).__module__.partition(".")[0] in _NOT_LOOKED_INTO:
+def _names_of_models(system: Any) -> Iterator[str]:
+    """Yield the names or folders of the models that a retriever or a reranker of raglift's asks."""
+    for asked in (system, *getattr(system, "embedders", ())):
+        model = STATIC_MODEL if type(asked).__name__ == "StaticEmbedder" else getattr(asked, "model", None)
+        if not type(asked).__module__.startswith("raglift."):
             continue
-        seen.add(id(held))
-        with suppress(Exception):  # whatever a user's object does when it is looked at
-            name = _name_of(held)
-            if name is not None:
-                yield name
-            elif depth < _DEEPEST:
-                waiting.extend((depth + 1, value) for value in _parts_of(held))
-
-
-def _parts_of(held: Any) -> list[Any]:
-    """Return the items or attributes of an object."""
-    if isinstance(held, (dict, list, tuple)):
-        return list(islice(held.values() if isinstance(held, dict) else held, _MOST_ITEMS))
-    fields = (getattr(held, name, None) or {} for name in ("__dict__", "__pydantic_private__"))
-    return [value for each in fields for value in each.values()]
-
-
-def _name_of(held: Any) -> str | None:
-    """Return the name of the model that an object is; None if it is none."""
-    names = {kind.__name__ for kind in type(held).__mro__}
-    if not names.isdisjoint(_NAMED) and type(held).__module__.startswith("raglift."):
-        model = STATIC_MODEL if _STATIC in names else held.model
-        return model if isinstance(model, str) else _name_of(model)
-    if names.isdisjoint(_LOADED):
-        return None
-    tokenizer = getattr(held, "tokenizer", None)
-    return str(getattr(tokenizer, "name_or_path", "") or "") or None
+        if isinstance(model, str):
+            yield model
+        elif name := getattr(getattr(model, "tokenizer", None), "name_or_path", ""):
+            yield name
 
 
 @dataclass(frozen=True, eq=False)

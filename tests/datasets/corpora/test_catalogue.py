@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.datasets.corpora import catalogue
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import CorpusError, CorpusMissing
@@ -59,18 +57,3 @@ def test_where_a_text_is_looked_for(
         assert corpus.path == path
         assert corpus.documents() == (Document("tides", path.read_text()),)
         assert corpus.status == f"present: {path}"
-
-
-def test_a_wheel_has_the_corpora_inside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "site-packages" / "raglift"
-    package.mkdir(parents=True)
-    monkeypatch.setattr(catalogue, "_PACKAGE", package)
-    assert known_corpora() == ()
-    with pytest.raises(CorpusError, match="there is none"):
-        find_corpus("lighthouse")
-    monkeypatch.undo()
-    source = find_corpus("lighthouse").folder
-    monkeypatch.setattr(catalogue, "_PACKAGE", package)
-    shutil.copytree(source, package / "_corpora" / "lighthouse")
-    assert find_corpus("lighthouse").folder == package / "_corpora" / "lighthouse"
-    assert len(find_corpus("lighthouse").documents()) == 20

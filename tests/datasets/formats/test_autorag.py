@@ -91,10 +91,3 @@ def test_every_fault_has_its_row(tmp_path: Path, faults: Callable[..., str]) -> 
     message = faults(qa(tmp_path, CORPUS, **columns | {"query": ["?", "!"]}))
     assert 'qa.parquet: row 1.retrieval_gt[0]: found the unknown id "z"; expected a doc_id' in message
     assert 'qa.parquet: row 2.qid: found the id "q" again; expected a unique id' in message
-
-
-def test_missing_columns_and_files_that_are_no_parquet(tmp_path: Path, faults: Callable[..., str]) -> None:
-    pq.write_table(pa.table({"qid": ["q"], "question": ["?"]}), tmp_path / "qa.parquet")
-    assert "qa.parquet: row 1.query: found null" in faults(tmp_path)
-    (tmp_path / "qa.parquet").write_bytes(b"PAR1 not at all")
-    assert "qa.parquet: found no readable Parquet file" in faults(tmp_path)

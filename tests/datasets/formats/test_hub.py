@@ -121,15 +121,6 @@ def test_numbers_and_nulls_of_tables(folder: Path) -> None:
     assert dataset.documents[0].text == "At noon."
 
 
-def test_what_unpacks_to_too_much(folder: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "corpus.jsonl").unlink()
-    line = b'{"_id": "%d", "text": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}\n'
-    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(b"".join(line % number for number in range(9000))))
-    (folder / "README.md").unlink()
-    monkeypatch.setenv("RAGLIFT_MAX_BYTES", "100000")
-    assert "corpus.jsonl.gz: found a file that unpacks to more than 100,000 bytes" in faults(f"hf:{folder}")
-
-
 def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults) -> None:
     assert 'found no split "dev"; expected split= one of "train", "test"' in faults(f"hf:{folder}?split=dev")
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")

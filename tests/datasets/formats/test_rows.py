@@ -92,11 +92,6 @@ def test_every_form_of_a_passage(tmp_path: Path) -> None:
     assert second == Query("q2", "Why?", answerable=False)
 
 
-def test_a_span_with_its_text_needs_no_documents(tmp_path: Path) -> None:
-    path = table(tmp_path, "query,passage,doc,start,end", "When?,High water,tides.md,0,10")
-    assert load_dataset(path).queries[0].facts == (Fact((Passage("High water", "tides.md", 0, 10),)),)
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_the_one_that_parts_the_columns(delimiter: str, tmp_path: Path) -> None:
     path = table(tmp_path, delimiter.join(["query", '"a, b; c"', "passage"]), delimiter.join(["Why?", "x", "because"]))
@@ -201,19 +196,6 @@ def test_what_is_around_a_list_belongs_to_its_rows(tmp_path: Path) -> None:
 def test_a_cell_holds_several_passages(cell: str, way: str, tmp_path: Path) -> None:
     path = table(tmp_path, "question\tpassage", f"Where?\t{cell}").rename(tmp_path / "t.tsv")
     assert passages(load_dataset(path, decode={"passage": way})) == [["a", "b"]]
-
-
-def test_spans_in_a_list_of_objects(tmp_path: Path) -> None:
-    cell = [
-        {"content": "High", "start_index": 0, "end_index": 4},
-        {"content": "noon", "start_index": 17, "end_index": 21},
-    ]
-    columns = {"passage": "references.content", "start": "references.start_index", "end": "references.end_index"}
-    path = written(tmp_path, "x.json", [{"question": "When?", "doc": "tides.md", "references": cell}])
-    assert load_dataset(path, columns=columns, documents=TIDES).queries[0].facts == (
-        Fact((Passage("High", "tides.md", 0, 4),)),
-        Fact((Passage("noon", "tides.md", 17, 21),)),
-    )
 
 
 def test_a_parquet_file_has_rows_too(tmp_path: Path) -> None:

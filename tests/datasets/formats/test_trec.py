@@ -41,11 +41,6 @@ def test_with_documents_the_labels_are_whole_documents(qrels: Path) -> None:
     assert dataset.query("302").facts == (Fact((Passage(text, "LA122190-0057", 0, len(text)),)),)
 
 
-def test_a_folder_is_recognized(qrels: Path) -> None:
-    dataset = load_dataset(qrels.parent)
-    assert (dataset.name, len(dataset.documents), len(dataset)) == ("trec", 3, 3)
-
-
 def test_every_fault_is_located(qrels: Path, tmp_path: Path, faults: Callable[..., str]) -> None:
     path = tmp_path / "my.qrels"
     path.write_text("301 0 A 1\n301 0 A 1\n301 0 A 2\n301 A 1\n301 0 B x\n999 0 A 1\n301 0 C 1001\n", encoding="utf-8")

@@ -118,14 +118,6 @@ def test_texts_that_cannot_be_cut_into_windows_are_counted(monkeypatch: pytest.M
     assert scores[QUERY, LONG + END] == scores[QUERY, LONG]
 
 
-def test_a_models_own_limit_for_documents_is_the_size_of_its_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    reranker = LateInteractionReranker(cache=Cache(None))
-    monkeypatch.setattr(reranker._encoder[0], "document_length", 64)
-    found = reranker.scores([(QUERY, FILLER * 5 + END), (QUERY, FILLER * 6)])
-    assert found[QUERY, FILLER * 5 + END] > found[QUERY, FILLER * 6] + 1
-    assert read(reranker, [QUERY], FILLER * 6) == ReadInPart(candidates=0, of=1)
-
-
 def test_a_cross_encoder_counts_pairs_that_are_too_long_together(tiny_cross_encoder: Path) -> None:
     """It reads 64 tokens, three of them its own marks."""
     cache = Cache(None)

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.adapters.adapt import all_chunks
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.retrievers import HybridRetriever, fuse
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
@@ -135,21 +133,6 @@ def test_parts_are_asked_for_as_many_hits_as_the_hybrid_or_for_more() -> None:
 def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         HybridRetriever(**{"retrievers": [Known("a"), Known("a")], **arguments})
-
-
-def test_its_chunks_are_those_of_its_parts_where_all_tell() -> None:
-    both = HybridRetriever([WithDepthOfAPart("abc", 0), WithDepthOfAPart("cd", 0)])
-    assert "".join(chunk.id for chunk in all_chunks(both, None, doc_key=None) or ()) == "abcd"
-    one_silent = HybridRetriever([WithDepthOfAPart("abc", 0), Known("cd")])
-    assert all_chunks(one_silent, None, doc_key=None) is None
-
-
-def test_its_cost_is_that_of_all_its_parts_where_all_tell() -> None:
-    parts = [BM25Retriever([Chunk("the lamp")]), BM25Retriever([Chunk("the lamp"), Chunk("a horn")])]
-    cost = HybridRetriever(parts).cost
-    assert cost is not None
-    assert (cost.chunks, cost.bytes) == (2, parts[0].cost.bytes + parts[1].cost.bytes)
-    assert HybridRetriever([parts[0], Known("ab")]).cost is None
 
 
 @pytest.mark.slow

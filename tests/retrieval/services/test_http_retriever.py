@@ -19,8 +19,7 @@ from raglift.retrieval.services.addresses import proxy_of
 from raglift.retrieval.services.http_retriever import HttpRetriever
 from raglift.testing.search_server import SearchAnswer, SearchServer
 from raglift.types.dataset import Dataset
-from raglift.types.documents import Document
-from raglift.types.labels import Fact, Passage, Query
+from raglift.types.labels import Query
 from raglift.utilities.event_loops import current_loop
 from raglift.utilities.retrying import is_transient
 
@@ -185,13 +184,6 @@ def test_a_service_that_goes_away_is_worth_another_try() -> None:
     assert is_transient(raised.value)
 
 
-def test_every_query_refused_alike_is_one_error_that_names_the_service() -> None:
-    with asked(SearchAnswer(status=401)) as (retriever, _):
-        dataset = Dataset.from_dict({"one": ["x"], "two": ["x"]})
-        with pytest.raises(ServiceUnusable, match=r"HTTP POST http://127.0.0.1:\d+/search: HTTP 401 Unauthorized"):
-            rl.evaluate(retriever, dataset, ks=[1], progress=False)
-
-
 def test_it_can_be_asked_on_any_event_loop_again_and_again() -> None:
     with asked(GOOD) as (retriever, server):
 
@@ -203,17 +195,6 @@ def test_it_can_be_asked_on_any_event_loop_again_and_again() -> None:
         assert asyncio.run(twice()) == asyncio.run(twice()) == 2
         assert len(retriever.retrieve_one("c", 1)) == 1
         assert server.counts["requests"] == 5
-
-
-def test_the_key_of_documents_is_looked_at_as_in_other_systems() -> None:
-    passage = Passage("The lamp.", doc_id="lamp.md")
-    dataset = Dataset((Query("q", "lamp?", (Fact((passage,)),)),), (Document("lamp.md", "The lamp."),))
-    with asked({"results": [{"text": "The lamp.", "page": "lamp.md"}]}) as (retriever, server):
-        for system in (retriever, server.address):
-            found = rl.evaluate(system, dataset, ks=[1], metrics=["recall"], doc_key="page", progress=False)
-            assert [hit.chunk.doc_id for hit in found.run.traces[0].stages[0].ranking.hits] == ["lamp.md"]
-            assert not [note for note in found.notes if "doc_key" in note]
-        assert retriever.retrieve_one("lamp", 1).hits[0].chunk.doc_id is None, "the retriever itself is as it was"
 
 
 def test_asking_in_turn_keeps_one_connection() -> None:

@@ -142,14 +142,6 @@ def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(answer
         assert [hit.chunk.text for hit in retriever.retrieve_one("other", 3).hits] == ["good"]
 
 
-def test_nobody_at_the_address_is_one_line() -> None:
-    said = failure("mcp+http://127.0.0.1:9/mcp")
-    assert (
-        "no connection to http://127.0.0.1:9/mcp: Connection refused; expected an MCP server there: is it running?"
-        in said
-    )
-
-
 def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("NOTES_KEY", SECRET)

@@ -199,15 +199,11 @@ def _variable_value(value: Any) -> str:
 
 
 def _param(value: Any) -> Any:
-    if isinstance(value, str):
-        if FILTER in value:
-            raise wrong(quoted(value), f'"{FILTER}" in json alone: an address cannot hold it')
-        if _UNKNOWN_PLACEHOLDER.fullmatch(value):
-            raise wrong(quoted(value), _PLACEHOLDERS)
-        return value
-    if isinstance(value, bool) or (isinstance(value, (int, float)) and math.isfinite(value)):
-        return value
-    raise wrong(described(value), "a text, a number, true or false")
+    if isinstance(value, (list, tuple, Mapping)) or value is None:
+        raise wrong(described(value), "a text, a number, true or false")
+    if isinstance(value, str) and FILTER in value:
+        raise wrong(quoted(value), f'"{FILTER}" in json alone: an address cannot hold it')
+    return value if isinstance(value, str) and _VARIABLE.search(value) else _template(value)
 
 
 def _template(value: Any) -> Any:

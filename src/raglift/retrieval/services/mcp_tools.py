@@ -77,7 +77,7 @@ def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str,
     if arguments is None:
         arguments = _suggested(tool.name, schema)
     count = next((name for name, value in arguments.items() if value == K), None)
-    return ToolCall(tool.name, arguments, None if count is None else _maximum(_properties(schema).get(count)))
+    return ToolCall(tool.name, arguments, _maximum((schema.get("properties") or {}).get(count)))
 
 
 def _shown(name: str) -> str:
@@ -87,62 +87,28 @@ def _shown(name: str) -> str:
 # The arguments of a tool, from its schema.
 
 
-def _properties(schema: Any) -> dict[str, Any]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return properties if isinstance(properties, dict) else {}
-
-
-def _required(schema: Any) -> list[str]:
-    required = schema.get("required") if isinstance(schema, dict) else None
-    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-
-
-def _alternatives(argument: Any) -> list[dict[str, Any]]:
-    """Return the schema of an argument, and those that it allows instead, as for a number or null."""
-    if not isinstance(argument, dict):
-        return []
-    others = [*(argument.get("anyOf") or ()), *(argument.get("oneOf") or ())]
-    return [argument, *(inner for each in others for inner in _alternatives(each))]
-
-
-def _types(argument: Any) -> set[str]:
-    types = [each.get("type") for each in _alternatives(argument)]
-    return {name for each in types for name in (each if isinstance(each, list) else [each]) if isinstance(name, str)}
-
-
-def _maximum(argument: Any) -> int | None:
-    """Return the largest number that the schema of an argument allows; None if it does not say."""
-    numbers = [each.get("maximum") for each in _alternatives(argument)]
-    limits = [each for each in numbers if isinstance(each, (int, float)) and not isinstance(each, bool) and each >= 1]
-    return int(min(limits)) if limits else None
-
-
-def _argument(schema: Any, usual_names: Sequence[str], types: set[str]) -> str | None:
-    """Return the argument under the first usual name; one without a type may be of any."""
-    by_name = {re.sub(r"[_-]", "", name).lower(): name for name in _properties(schema)}
-    for usual in usual_names:
-        name = by_name.get(usual)
-        if name is not None and (not (own := _types(_properties(schema)[name])) or own & types):
-            return name
-    return None
-
-
-def _query_argument(schema: Any) -> str | None:
-    texts = [name for name in _required(schema) if "string" in _types(_properties(schema).get(name))]
-    return _argument(schema, _QUERIES, {"string"}) or (texts[0] if len(texts) == 1 else None)
-
-
 def _suggested(tool: str, schema: dict[str, Any]) -> dict[str, str]:
-    query, count = _query_argument(schema), _argument(schema, _COUNTS, {"integer", "number"})
+    properties, required = schema.get("properties") or {}, schema.get("required") or []
+    by_name = {re.sub(r"[_-]", "", name).lower(): name for name in properties}
+    query = next((by_name[usual] for usual in _QUERIES if usual in by_name), None)
+    if query is None and len(required) == 1:
+        query = required[0]
+    count = next((by_name[usual] for usual in _COUNTS if usual in by_name), None)
     template = {name: value for name, value in ((query, QUERY), (count, K)) if name is not None}
-    missing = [name for name in _required(schema) if name not in template]
+    missing = [name for name in required if name not in template]
     if query is None or missing:
         found = "no argument that is the query" if query is None else f"the required {', '.join(map(quoted, missing))}"
-        names = list(dict.fromkeys([*_required(schema), *template])) or list(_properties(schema))
-        values = [f'"{template[name]}"' if name in template else "…" for name in names]
-        example = ", ".join(f"{_shown(name)}: {value}" for name, value in zip(names, values, strict=True))
+        values = {name: f'"{template[name]}"' if name in template else "…" for name in [*required, *template]}
+        values = values or dict.fromkeys(properties, "…")
+        example = ", ".join(f"{_shown(name)}: {value}" for name, value in values.items())
         raise ServiceUnusable(
             f"the tool {quoted(tool)}: found {found}; expected what it is called with, in the mapping: "
             f"arguments: {{{shorten(example, 300)}}}"
         )
     return template
+
+
+def _maximum(argument: Any) -> int | None:
+    """Return the largest number that the schema of an argument allows; None if it does not say."""
+    most = argument.get("maximum") if isinstance(argument, dict) else None
+    return int(most) if isinstance(most, (int, float)) and most >= 1 else None
