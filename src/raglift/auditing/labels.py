@@ -127,15 +127,7 @@ def audit_labels(
     chunk_ids: Collection[str] | None,
     unicode_folding: bool,
 ) -> tuple[Finding, ...]:
-    """Return what is found about the labels, by query.
-
-    Args:
-        dataset: the queries, and the documents; without documents nothing is reported of where texts occur.
-        labels: from `labels_of`.
-        found_at: for each label, where it is.
-        chunk_ids: the ids of the chunks, when they are known.
-        unicode_folding: whether to normalize as matching does with it.
-    """
+    """Return what is found about the labels, by query."""
     found: list[tuple[int, Finding]] = []
     if dataset.documents:
         found += _about_places(dataset.documents, labels, found_at, unicode_folding)

@@ -37,10 +37,6 @@ def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]
     Each line is `{"_id": …, "title": …, "text": …, "metadata": {…}}`, as in BEIR; the id may also be called `id`, and
     title and metadata may be missing. Title and text are joined by a space, as BEIR does; the title is also in the
     document's metadata, as do the fields of `metadata`. Other fields are left alone.
-
-    Args:
-        path: the file.
-        faults: where what is wrong is noted.
     """
     location = Location(path.name, faults)
     documents: dict[str, Document] = {}
@@ -61,12 +57,7 @@ def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]
 
 
 def read_document(entry: Mapping[str, Any], location: Location) -> Document | None:
-    """Return the document that a line of `corpus.jsonl` describes; None, and a fault, when it describes none.
-
-    Args:
-        entry: the object on the line.
-        location: the line.
-    """
+    """Return the document that a line of `corpus.jsonl` describes; None, and a fault, when it describes none."""
     name = "id" if "id" in entry and "_id" not in entry else "_id"
     for field in (name, "text"):
         if field not in entry:
@@ -87,12 +78,7 @@ def read_document(entry: Mapping[str, Any], location: Location) -> Document | No
 
 
 def write_document_lines(documents: Iterable[Document], file: TextIO) -> None:
-    """Write documents so that `read_document_lines` reads equal ones.
-
-    Args:
-        documents: the documents; their metadata must be what JSON can hold.
-        file: where to.
-    """
+    """Write documents so that `read_document_lines` reads equal ones."""
     for document in documents:
         metadata = dict(document.metadata)
         title, text = _parted(document.text, metadata.get("title"))

@@ -56,11 +56,6 @@ class _Notes:
 def read_file(path: Path, faults: list[Fault], encoding: str | None = None) -> tuple[Document, ...]:
     """Return the document that a text, PDF or DOCX file is; a fault if it is none.
 
-    Args:
-        path: the file; its name is the id.
-        faults: where what is wrong is noted.
-        encoding: of a text that is not in UTF-8, as `check_encoding` returned it.
-
     Raises:
         MissingDependency: what reads it is not installed.
     """
@@ -78,12 +73,6 @@ def read_folder(
     folder: Path, include: Sequence[str], faults: list[Fault], encoding: str | None = None
 ) -> tuple[Document, ...]:
     """Return the documents in the files below a folder, in the order of their paths, which are the ids.
-
-    Args:
-        folder: the folder.
-        include: patterns of what else is read, as text.
-        faults: where what is wrong is noted.
-        encoding: of the texts that are not in UTF-8, as `check_encoding` returned it.
 
     Raises:
         MissingDependency: a pattern includes a file, and what reads it is not installed.

@@ -101,10 +101,6 @@ def passage_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> s
 
     A span is `{"doc", "start", "end"}`, and its text is left to the document; a text with a document is
     `{"text", "doc"}`; a chunk id is `{"chunk"}`; a literal text is itself.
-
-    Args:
-        passage: the passage.
-        default_grade: the grade that is left out; 1 among the facts, 0 among what was judged irrelevant.
     """
     value = placed_value(passage, default_grade=default_grade)
     if isinstance(value, dict) and {"text", "doc", "start", "end"} <= value.keys():
@@ -209,14 +205,7 @@ def check_queries(
     faults: list[Fault],
     passage_value: Callable[..., Any] = passage_value,
 ) -> list[dict[str, Any]]:
-    """Return the JSON objects of the queries; what would not be read back as it is becomes a fault.
-
-    Args:
-        queries: the queries.
-        documents: the source texts, if at hand.
-        faults: where what is wrong is noted.
-        passage_value: what turns a passage into its JSON value.
-    """
+    """Return the JSON objects of the queries; what would not be read back as it is becomes a fault."""
     sources = Sources(documents)
     values: list[dict[str, Any]] = []
     first: dict[str, int] = {}

@@ -177,11 +177,7 @@ def _by_name(source: DocumentSource, encoding: str | None = None) -> DocumentSou
 
 
 def title_of(source: str | os.PathLike[str]) -> str:
-    """Return what `load_dataset` calls the dataset of a source that names none: no path, which would tell of a machine.
-
-    Args:
-        source: a path, or the name of a corpus that comes with raglift.
-    """
+    """Return what `load_dataset` calls a dataset without a name: no path, which would tell of a machine."""
     named = named_format(source)
     if named is not None:
         return named.title_of(os.fspath(source))

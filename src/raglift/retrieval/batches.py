@@ -24,10 +24,6 @@ class Workers(Protocol):
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
-        Args:
-            function: can be pickled: it carries names and settings, never a loaded model or an open file.
-            items: can be pickled, as their results can; taken as there is somebody to work on them.
-
         Raises:
             Exception: what the function raised for an item; the results yielded before stand.
         """
@@ -87,12 +83,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(tokens: int, limit: int | None) -> Shape:
-    """Return how a text is padded: to the next multiple of 16, or to what the model reads.
-
-    Args:
-        tokens: how many tokens the text has, the model's marks included.
-        limit: how many tokens the model reads; None for any number.
-    """
+    """Return how a text is padded: to the next multiple of 16, or to what the model reads."""
     if limit is not None and tokens >= limit:
         return Shape(limit, full=True)
     length = max(-(-tokens // _STEP), 1) * _STEP
@@ -106,13 +97,7 @@ def in_parts(items: Sequence[Item], size: int) -> list[list[Item]]:
 
 
 def parts_by_length(items: Iterable[Item], length: Callable[[Item], int], size: int) -> list[list[Item]]:
-    """Return items in parts, the shortest first: one part is computed, and cached, at a time.
-
-    Args:
-        items: any number of items that can be compared.
-        length: about how long each is.
-        size: the most rows of a batch; a part fills several, so that few rows are left over.
-    """
+    """Return items in parts, the shortest first: one part is computed, and cached, at a time."""
     return in_parts(sorted(items, key=lambda item: (length(item), item)), _BATCHES_IN_A_PART * size)
 
 
@@ -190,12 +175,7 @@ def can_count_tokens(model: Any) -> bool:
 
 
 def token_limit(model: Any, kind: Literal["document", "query"] | None = None) -> int | None:
-    """Return how many tokens the model reads; None for any number.
-
-    Args:
-        model: a sentence-transformers model.
-        kind: of documents or of queries, where the model may have a smaller limit for them.
-    """
+    """Return how many tokens the model reads; None for any number."""
     limits = [model.max_seq_length]
     if kind is not None:
         limits.append(getattr(model[0], f"{kind}_length", None))
@@ -210,14 +190,7 @@ def prompt_of(model: Any, kind: Literal["document", "query"]) -> str:
 
 
 def token_counts(model: Any, texts: Sequence[str], prompt: str = "", *, marks: bool = True) -> list[int]:
-    """Return how many tokens each text has, uncut.
-
-    Args:
-        model: a sentence-transformers model with a callable tokenizer.
-        texts: any number of texts.
-        prompt: what the model puts before each.
-        marks: whether to count the tokens that the model adds at the beginning and the end.
-    """
+    """Return how many tokens each text has, uncut."""
     if not texts:
         return []
     prompted = [prompt + text for text in texts] if prompt else list(texts)
@@ -229,10 +202,6 @@ def pair_token_counts(model: Any, pairs: Sequence[tuple[str, str]]) -> list[int]
     """Return how many tokens each pair of a query and a text has for a cross-encoder, uncut, its marks included.
 
     Each distinct query and text is counted once.
-
-    Args:
-        model: a sentence-transformers `CrossEncoder` whose tokens can be counted.
-        pairs: any number of pairs.
     """
     queries, texts = ([*dict.fromkeys(pair[side] for pair in pairs)] for side in (0, 1))
     prompt = model.prompts.get(model.default_prompt_name) or ""

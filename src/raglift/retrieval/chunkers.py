@@ -60,10 +60,6 @@ def chunks_at(document: Document, spans: Iterable[Span]) -> Iterator[Chunk]:
     """Yield the chunks of a document; their ids are the document's id and the offsets.
 
     Where the same location comes twice in a row it is one chunk: an id stands for one place.
-
-    Args:
-        document: what is split.
-        spans: where its pieces are, in order of their starts and of their ends.
     """
     previous: Span | None = None
     for span in spans:

@@ -168,12 +168,7 @@ def truncated_by_cross_encoder(model: Any, pairs: Sequence[Pair]) -> list[Trunca
 
 
 def read_by_cross_encoder(model: Any, asked: Sequence[tuple[str, Sequence[str]]]) -> ReadInPart | None:
-    """Return how many candidates a `CrossEncoder` reads in part; None where it cannot be known.
-
-    Args:
-        model: a sentence-transformers `CrossEncoder`; for anything else nothing is known.
-        asked: each query with the texts of its candidates, as the model is given them.
-    """
+    """Return how many candidates a `CrossEncoder` reads in part; None where it cannot be known."""
     if not any(base.__name__ == "CrossEncoder" for base in type(model).__mro__):
         return None
     pairs = list(dict.fromkeys((query, text) for query, texts in asked for text in texts))

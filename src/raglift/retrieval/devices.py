@@ -81,10 +81,6 @@ def is_there(device: str) -> bool:
 def require_device(device: str, dtype: str | None = None) -> None:
     """Raise for a device that is not there, or that does not compute in a number type.
 
-    Args:
-        device: as `resolve_device` returns it.
-        dtype: `float32`, `bfloat16` or `float16`; None for any.
-
     Raises:
         ConfigurationError: PyTorch knows of no such device here, or the device lacks the number type.
     """
@@ -122,11 +118,6 @@ def resolve_dtype(dtype: Dtype, device: str = CPU, *, is_embedded: bool = True) 
     bfloat16 is 2 to 4 times as fast on processors with AMX or AVX512-BF16, at a cosine above 0.999 to the
     float32 vectors, and on GPUs with tensor cores. With a model of the user's it may give equal scores to what the
     user's own code tells apart, so it is never chosen there.
-
-    Args:
-        dtype: a number type; or `auto`.
-        device: as `resolve_device` returns it.
-        is_embedded: whether the model is the one that comes with raglift.
 
     Returns:
         What was given; for `auto`, bfloat16 or float32 for the embedded model, and `OWN` for another.

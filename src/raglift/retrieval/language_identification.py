@@ -31,9 +31,6 @@ def language_of(texts: Iterable[str]) -> str:
     is that of the corpus. If there is no such language, or it has no analyzer, the answer is `none`: unstemmed words
     can be found in every language, and the stemmer of another language does harm.
 
-    Args:
-        texts: of one corpus.
-
     Returns:
         A code of `LANGUAGES`; `none` if it is not known.
     """

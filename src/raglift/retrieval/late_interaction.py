@@ -135,30 +135,21 @@ class LateInteractionReranker(PairReranker):
         return [float(greatest[pair].sum(dtype=np.float64)) for pair in batch]
 
     def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
-        """Return what the model reads in part of each pair: long queries, and texts where they have no windows."""
+        """Return which queries the model reads in part; texts are read whole."""
         if not can_count_tokens(self._encoder):
             return None
         limit = self._query_limit
-        long_queries = {
-            query for query, tokens in self._counts([query for query, _ in pairs]).items() if limit and tokens > limit
-        }
-        long_texts: set[str] = set()
-        if not can_be_windowed(self._encoder):
-            counts = self._counts([text for _, text in pairs])
-            long_texts = {text for text, tokens in counts.items() if self._is_long(tokens)}
+        counts = self._counts([query for query, _ in pairs])
         return [
-            Truncated(Truncated.TEXT * (text in long_texts) | Truncated.QUERY * (query in long_queries))
-            for query, text in pairs
+            Truncated.QUERY if limit is not None and counts[query] > limit else Truncated.NOTHING for query, _ in pairs
         ]
 
     def _windows(self, text: str, tokens: int) -> Iterable[tuple[str, int]]:
         """Return the windows that a text is read in, with their tokens; the text itself where it is read at once."""
-        if not self._is_long(tokens) or not can_be_windowed(self._encoder):
+        limit = self._text_limit
+        if limit is None or tokens <= limit:
             return [(text, tokens)]
-        return windows_of(self._encoder, text, self._text_limit or tokens).items()
-
-    def _is_long(self, tokens: int) -> bool:
-        return self._text_limit is not None and tokens > self._text_limit
+        return windows_of(self._encoder, text, limit).items()
 
     @property
     def _text_limit(self) -> int | None:
@@ -220,20 +211,10 @@ OVERLAP = 64
 """How many tokens neighbouring windows share; a third of a window where that is less."""
 
 
-def can_be_windowed(model: Any) -> bool:
-    """Whether the places of a sentence-transformers model's tokens in a text are known."""
-    return can_count_tokens(model) and bool(getattr(model.tokenizer, "is_fast", False))
-
-
 def windows_of(model: Any, text: str, limit: int) -> dict[str, int]:
     """Return the windows of a text that is longer than a model reads, in order, with the number of tokens of each.
 
     Appending to a text changes none of its windows but the last, as long as the tokens before stay the same.
-
-    Args:
-        model: a sentence-transformers model that can be windowed.
-        text: more tokens than the limit.
-        limit: how many tokens the model reads, its marks included.
     """
     windows: dict[str, int] = {}
     _add_windows(windows, model, text, limit, max(limit - token_counts(model, [""])[0], 1))
@@ -293,11 +274,7 @@ class TokenMatrix:
 
     @classmethod
     def of(cls, embeddings: Any) -> TokenMatrix:
-        """Return token embeddings with rows of unit length; in bfloat16 they were only nearly so.
-
-        Args:
-            embeddings: a tensor of shape (tokens, dimensions), one token or more.
-        """
+        """Return token embeddings with rows of unit length; in bfloat16 they were only nearly so."""
         import torch
 
         tokens = len(embeddings)

@@ -16,10 +16,6 @@ def locate_pieces(text: str, pieces: Sequence[str]) -> list[Span | None]:
     Splitters strip or rewrite white space, so pieces are looked for by their other characters, in order: each at the
     first place at which it ends after the one before. Only then is a piece compared with the text at its place, white
     space and all.
-
-    Args:
-        text: what was split.
-        pieces: what it was split into, in order.
     """
     letters = "".join(text.split())
     places = [place for place, letter in enumerate(text) if not letter.isspace()]

@@ -101,13 +101,7 @@ def has_known_revision(name: str) -> bool:
 
 
 def identity_of(name: str, dtype: str, load: Callable[[], object]) -> str:
-    """Return a model's name, its revision and its number type, as used in cache keys.
-
-    Args:
-        name: as for `model_identity`.
-        dtype: what it computes in.
-        load: loads the model; called where its revision is known only once it was downloaded.
-    """
+    """Return a model's name, its revision and its number type, as used in cache keys."""
     if not has_known_revision(name):
         load()
     return f"{model_identity(name)}:{dtype}"
@@ -133,11 +127,6 @@ def load_sentence_transformer(name: str, dtype: str, device: str = CPU) -> Sente
 
 def load_cross_encoder(name: str, dtype: str, device: str = CPU) -> CrossEncoder:
     """Load a cross-encoder from a local folder or a hub.
-
-    Args:
-        name: a path, or a hub id.
-        dtype: `float32`, `bfloat16`, `float16`, or `own` for the model's own.
-        device: `cpu`, `cuda`, `cuda:1` or `mps`.
 
     Raises:
         MissingDependency: sentence-transformers is not installed.

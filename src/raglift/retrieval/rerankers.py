@@ -118,10 +118,6 @@ class PairReranker(ABC):
     def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
         """Score distinct pairs, asking the cache first; only what it lacks goes through the model.
 
-        Args:
-            pairs: queries with texts.
-            workers: who computes the batches; the calling process alone writes to the cache.
-
         Raises:
             ModelOutputError: the model gave a score that is not a number.
         """
@@ -206,12 +202,7 @@ def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
 
 
 def count_truncated(asked: Iterable[tuple[str, Sequence[str]]], truncated: Mapping[Pair, Truncated]) -> ReadInPart:
-    """Count the candidates and the queries that were read in part.
-
-    Args:
-        asked: each query with the texts of its candidates.
-        truncated: what was read in part of each pair; a pair that is not in it was read whole.
-    """
+    """Count the candidates and the queries that were read in part."""
     found = [[truncated.get((query, text), Truncated.NOTHING) for text in texts] for query, texts in asked]
     return ReadInPart(
         candidates=sum(Truncated.TEXT in part for row in found for part in row),

@@ -34,10 +34,6 @@ def vocabularies(system: Any, texts: Sequence[str]) -> list[Vocabulary]:
     """Return how well the models of a retriever or a reranker know some texts.
 
     The models are raglift's own: of others, as those of a user's retriever or behind an API, nothing is known.
-
-    Args:
-        system: the retriever or reranker.
-        texts: documents and queries; of many, about 40,000 characters are read.
     """
     found = []
     sample = _sample(texts)

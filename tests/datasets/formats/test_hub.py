@@ -122,7 +122,7 @@ def test_numbers_and_nulls_of_tables(folder: Path) -> None:
 
 
 def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults) -> None:
-    assert 'found no split "dev"; expected split= one of "train", "test"' in faults(f"hf:{folder}?split=dev")
+    assert 'found no split "dev"; expected split= one of "test", "train"' in faults(f"hf:{folder}?split=dev")
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")
     assert 'found "mteb/sci..fact", which is no folder and no id' in faults("hf:mteb/sci..fact")
     shutil.copytree(fixtures / "beir" / "qrels", folder / "qrels", dirs_exist_ok=True)

@@ -110,14 +110,6 @@ def test_late_interaction_reads_texts_whole_and_counts_queries_that_it_does_not(
     assert "_encoder" not in vars(again)  # counted once, and kept
 
 
-def test_texts_that_cannot_be_cut_into_windows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raglift.retrieval.late_interaction.can_be_windowed", lambda _: False)
-    reranker = LateInteractionReranker(cache=Cache(None))
-    assert read(reranker, [QUERY], LONG, END) == ReadInPart(candidates=1, of=2)
-    scores = reranker.scores([(QUERY, LONG + END), (QUERY, LONG)])
-    assert scores[QUERY, LONG + END] == scores[QUERY, LONG]
-
-
 def test_a_cross_encoder_counts_pairs_that_are_too_long_together(tiny_cross_encoder: Path) -> None:
     """It reads 64 tokens, three of them its own marks."""
     cache = Cache(None)

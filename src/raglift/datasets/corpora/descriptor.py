@@ -27,12 +27,7 @@ _THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def is_allowed(url: str, *, came_from: str | None = None) -> bool:
-    """Return whether a download may go there: over https, or over http to this machine.
-
-    Args:
-        url: the address.
-        came_from: the address that redirected there: only this machine may redirect to this machine.
-    """
+    """Return whether a download may go there: over https, or over http to this machine."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -62,11 +57,7 @@ _PRODUCED = re.compile(rf"(?:produced|{_BOOK} prepared) by\b", re.IGNORECASE)
 
 
 def strip_gutenberg(text: str) -> str:
-    """Return the book without Project Gutenberg's header and licence, and without blank lines around it.
-
-    Args:
-        text: the file, with bare line feeds.
-    """
+    """Return the book without Project Gutenberg's header and licence, and without blank lines around it."""
     lines = text.split("\n")
     begin = _header_end(lines)
     end = _footer_start(lines, begin)
@@ -179,9 +170,6 @@ class Descriptor(BaseModel):
 
 def read_descriptor(path: Path) -> Descriptor:
     """Return what a `corpus.toml` says.
-
-    Args:
-        path: the file.
 
     Raises:
         DatasetError: it cannot be read, or a field is unknown, missing or malformed; every fault is listed.

@@ -37,11 +37,6 @@ def read_autorag(
     others are given; as a chunk id, if there is no corpus. A query with an empty `retrieval_gt`, or an empty text or
     group in it, is unlabelled: AutoRAG gives it no score. `generation_gt` is not read; times in `metadata` become
     texts.
-
-    Args:
-        source: a folder with `qa.parquet` and, optionally, `corpus.parquet`; or the path of the former.
-        faults: where what is wrong is noted.
-        documents: the sources that the corpus was cut from, in place of its rows.
     """
     qa = source / QA if is_folder(source) else source
     corpus = qa.with_name(CORPUS)

@@ -35,16 +35,7 @@ def judged_queries(
     topics_name: str,
     documents_name: str,
 ) -> tuple[Query, ...]:
-    """Return the queries of a table that are judged, or judged nowhere.
-
-    Args:
-        queries: the rows of the queries.
-        judged: the judgments.
-        others: the rows of the judgments of other splits; what is wrong there is no fault of this one.
-        documents: the documents.
-        topics_name: what the queries are in, for faults.
-        documents_name: what the documents are in, for faults.
-    """
+    """Return the queries of a table that are judged, or judged nowhere."""
     elsewhere = {str(row.values.get(TABLE_COLUMNS["qrels"]["query"][0])) for row in others}
     topics = []
     for row in queries:
@@ -109,13 +100,7 @@ def read_tags(metadata: Any) -> tuple[str, ...]:
 
 
 def write_beir(dataset: Dataset, folder: Path, *, split: str = "test") -> None:
-    """Write the files of a BEIR folder.
-
-    Args:
-        dataset: one whose labels are whole documents.
-        folder: an empty folder.
-        split: the name of the file in `qrels/`.
-    """
+    """Write the files of a BEIR folder."""
     with (folder / CORPUS).open("w", encoding="utf-8", newline="\n") as file:
         write_document_lines(dataset.documents, file)
     with (folder / QUERIES).open("w", encoding="utf-8", newline="\n") as file:

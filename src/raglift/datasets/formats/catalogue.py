@@ -173,11 +173,7 @@ def find_format(name: str) -> Format:
 
 
 def named_format(source: str | os.PathLike[str]) -> Format | None:
-    """Return the format that a source names by how it begins, `hf:mteb/scifact`; None for a path.
-
-    Args:
-        source: a path or a name; if there is a file of that name, it is a path.
-    """
+    """Return the format that a source names by how it begins, `hf:mteb/scifact`; None for a path."""
     text = os.fspath(source)
     found = next((known for known in _ALL if known.prefix and text.startswith(known.prefix)), None)
     return None if found is None or is_there(user_path(source)) else found
@@ -185,12 +181,6 @@ def named_format(source: str | os.PathLike[str]) -> Format | None:
 
 def read_format(name: str, source: Path | str, documents: DocumentSource, options: FormatOptions) -> Contents:
     """Return the queries and documents of a file or folder in one of the formats.
-
-    Args:
-        name: the format's name.
-        source: the file or folder; or a name with its prefix, which no path could hold as it is.
-        documents: the source texts; None for those that the source brings.
-        options: what the format needs besides.
 
     Raises:
         ConfigurationError: no such format, or an option that it does not take.

@@ -67,17 +67,6 @@ def read_hub(
     judged in none is unlabelled. A dataset with no such tables is read as rows, with `columns` or as a preset that fits
     its fields. No code of a dataset is ever run.
 
-    Args:
-        source: a folder, or an id, `mteb/scifact`, with its options, if any, after a question mark.
-        faults: where what is wrong is noted.
-        documents: the documents, in place of the corpus.
-        split: of the qrels, or of the rows; by default `test`, or the only one.
-        subset: which of several corpora or configurations, for example a language.
-        revision: of the hub: a branch, tag or commit.
-        columns: of rows; see `customized`.
-        decode: of rows.
-        where: of rows.
-
     Raises:
         ConfigurationError: the source has an option that there is none of.
         MissingDependency: the package `huggingface_hub` is not installed.

@@ -30,11 +30,6 @@ def read_ir_dataset(
     A document with a relevance of 1 or more is a fact, and its relevance the grade; one with 0 or less is judged
     irrelevant. Texts are those that ir_datasets calls the default text of a document and of a query.
 
-    Args:
-        source: the name, with `ir:` or without.
-        faults: where what is wrong is noted.
-        documents: the documents, in place of its own.
-
     Raises:
         MissingDependency: the package `ir_datasets` is not installed.
     """

@@ -47,12 +47,7 @@ class Topic:
 
 
 def judged_document(passage: Passage, documents: Mapping[str, Document]) -> str | None:
-    """Return the id of the document that a passage is all of; None when it is something else.
-
-    Args:
-        passage: the passage.
-        documents: the documents by id; without any, a chunk id is taken for the id of a document.
-    """
+    """Return the id of the document that a passage is all of; None when it is something else."""
     if passage.chunk_id is not None and not documents:
         return passage.chunk_id
     doc_id = passage.doc_id if passage.chunk_id is None else passage.chunk_id
@@ -122,14 +117,7 @@ class Judgments:
     def to_queries(
         self, topics: Iterable[Topic], documents: Mapping[str, Document], *, topics_name: str, documents_name: str
     ) -> tuple[Query, ...]:
-        """Return the queries, in the order of the topics; a topic without judgments is unlabelled.
-
-        Args:
-            topics: the questions.
-            documents: the documents by id; without any, the labels are ids.
-            topics_name: what the questions stand in, for faults.
-            documents_name: what the documents stand in, for faults.
-        """
+        """Return the queries, in the order of the topics; a topic without judgments is unlabelled."""
         first: dict[str, Topic] = {}
         for topic in topics:
             if topic.id in first:
@@ -172,12 +160,7 @@ _ENTITY = re.compile(r"&#?\w+;")
 
 
 def read_topics(path: Path, faults: list[Fault]) -> list[Topic]:
-    """Return the topics of a file: `<top>` records with `<num>` and `<title>`, or `id<TAB>question` lines.
-
-    Args:
-        path: the file.
-        faults: where what is wrong is noted.
-    """
+    """Return the topics of a file: `<top>` records with `<num>` and `<title>`, or `id<TAB>question` lines."""
     location = Location(path.name, faults)
     text = read_text(path, location)
     if text is None:

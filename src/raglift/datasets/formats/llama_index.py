@@ -32,11 +32,6 @@ def read_llama_index(
     Of a LabelledRagDataset, each reference context is a fact, as a literal text, and the queries are q1, q2, …; a query
     that a model wrote names it; the reference answers are not read. Of an EmbeddingQAFinetuneDataset, the corpus is the
     documents, and each relevant one of a query is a fact.
-
-    Args:
-        path: the JSON file.
-        faults: where what is wrong is noted.
-        documents: the source texts of a LabelledRagDataset, which has none.
     """
     location = Location(path.name, faults)
     text = read_text(path, location)

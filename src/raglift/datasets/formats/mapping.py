@@ -148,13 +148,6 @@ def read_labels(
     and `page`; `doc` alone; or a `chunk`. Each is a fact; those with the same entry of `fact` are alternatives of one.
     A grade of 0 or less is judged irrelevant. What a row repeats is not counted again.
 
-    Args:
-        rows: the rows.
-        mapping: where they have what.
-        location: the file, for faults.
-        documents: the source texts that `doc` refers to.
-        ignore: columns that are not read: any other that is not mapped is a fault, unless the mapping is a preset.
-
     Warns:
         LabelWarning: how many rows the filter left out.
     """

@@ -36,14 +36,7 @@ def read_own(
     documents: DocumentSource = None,
     encoding: str | None = None,
 ) -> tuple[tuple[Query, ...], tuple[Document, ...], Resolution]:
-    """Return the queries of a `.jsonl` file, or of the `queries.jsonl` in a folder, the documents, and the resolution.
-
-    Args:
-        source: the file or folder.
-        faults: not used.
-        documents: the documents, in place of the folder's own.
-        encoding: of those of the documents that are not in UTF-8.
-    """
+    """Return the queries of a `.jsonl` file or of a folder, the documents, and how labels were resolved."""
     own = documents_of(source) if is_folder(source) else None
     given = read_documents(own if documents is None else documents, encoding=encoding)
     queries, resolution = resolve_queries(source / QUERIES if is_folder(source) else source, given)
@@ -51,12 +44,7 @@ def read_own(
 
 
 def write_own(dataset: Dataset, folder: Path) -> None:
-    """Write `queries.jsonl` and, if there are any, the documents as lines of `documents.jsonl`.
-
-    Args:
-        dataset: the dataset.
-        folder: an empty folder.
-    """
+    """Write `queries.jsonl` and, if there are any, the documents as lines of `documents.jsonl`."""
     write_queries(dataset.queries, folder / QUERIES, dataset.documents)
     if dataset.documents:
         with (folder / LINES).open("w", encoding="utf-8", newline="\n") as file:

@@ -250,13 +250,7 @@ def parquet_rows(
     *,
     columns: Collection[str] | None = None,
 ) -> Iterator[tuple[Location, dict[str, Any]]]:
-    """Yield the rows of a Parquet file with their numbers; what cannot be read is a fault.
-
-    Args:
-        path: the file.
-        location: the file, for faults.
-        columns: those that are read, if the file has them; by default all.
-    """
+    """Yield the rows of a Parquet file with their numbers; what cannot be read is a fault."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -129,10 +129,6 @@ def is_mcp_reference(reference: str) -> bool:
 def parse_mcp_reference(reference: str) -> McpAddress:
     """Return the server and the tool that a reference names.
 
-    Args:
-        reference: `mcp:COMMAND#tool` or `mcp+http://…#tool`; the tool may be left out. `${NAME}` in the command is an
-            environment variable.
-
     Raises:
         ConfigurationError: it is neither, or holds a secret, which would be kept with every run.
     """

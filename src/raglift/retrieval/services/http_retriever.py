@@ -223,14 +223,7 @@ def trusted_certificates() -> ssl.SSLContext:
 def failed_status(
     status: int, headers: Mapping[str, str], text: str, advice: Mapping[int, str]
 ) -> ServiceFailed | ServiceUnusable:
-    """Return the error for a status that is no success.
-
-    Args:
-        status: of the answer.
-        headers: of the answer, which may say when to come back, or where to go.
-        text: how its body begins.
-        advice: what to look at, by status.
-    """
+    """Return the error for a status that is no success."""
     known = status in set(HTTPStatus)
     message = f"HTTP {status}{f' {HTTPStatus(status).phrase}' if known else ''} — {text or 'with an empty answer'}"
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:

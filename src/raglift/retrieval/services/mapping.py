@@ -49,12 +49,6 @@ def filled(template: Any, query: str, k: int, metadata_filter: Filter | None = N
 
     A text that is `{k}` alone becomes an integer, and one that is `{filter}` alone an object; without a filter, the
     field or item that it would be in is left out.
-
-    Args:
-        template: a JSON value.
-        query: its text.
-        k: how many hits are wanted.
-        metadata_filter: the metadata filter of the query, sent as it is written in labels.
     """
     if isinstance(template, str):
         if template == FILTER:
@@ -398,9 +392,6 @@ def mapping_digest(mapping: ServiceMapping | str | os.PathLike[str]) -> str:
     """Return what tells whether two mappings ask and read alike.
 
     Comments and layout of a file do not count, nor what decides no hit: how long is waited, and secret values.
-
-    Args:
-        mapping: the mapping, or its file.
 
     Raises:
         MappingError: as `load_mapping`.

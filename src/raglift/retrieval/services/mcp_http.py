@@ -42,12 +42,7 @@ class _Transport(httpx2.AsyncHTTPTransport):
 
 
 def client_of(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
-    """Return a client for a server.
-
-    Args:
-        url: of the server.
-        headers: sent with every request.
-    """
+    """Return a client for a server."""
     return httpx2.AsyncClient(
         headers={"user-agent": "raglift", **headers},
         # How long a call may take is its own business; a stream of notifications may be silent for ever

@@ -38,10 +38,6 @@ class ResultReader:
     def read(self, result: Any, tool: str) -> _Hits:
         """Return the hits of a result, best first, as the tool has them.
 
-        Args:
-            result: as the SDK returns it.
-            tool: the name of the tool, for errors.
-
         Raises:
             ServiceFailed: the tool says that it failed.
             ServiceUnusable: the result has another shape; the message shows it, and what to write in the mapping.
