@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.errors import ConfigurationError
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 from raglift.types.labels import Query
@@ -46,16 +45,3 @@ def test_what_is_asked_for_is_kept_in_its_order(asked: dict[str, Any], kept: str
     found = DATASET.only(**asked)
     assert ids(found) == list(kept)
     assert (found.documents, found.name) == (DATASET.documents, "five")
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({}, "only: found neither tags nor ids; expected one of them"),
-        ({"tags": "fery"}, "tags: found 'fery', which no query has; expected .*nearest: \"ferry\""),
-        ({"tags": "hard", "ids": "b"}, "only: found no query with one of the ids and one of the tags"),
-    ],
-)
-def test_what_keeps_no_query_is_said(asked: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        DATASET.only(**asked)

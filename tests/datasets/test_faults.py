@@ -22,16 +22,7 @@ def test_faults_of_inner_places_are_noted_together() -> None:
     ("value", "words"),
     [
         (True, "true"),
-        (None, "null"),
-        (1.0, "1.0"),
-        (7, "7"),
-        ([1, [2]], "a list of 2"),
-        ({}, "an object with no fields"),
         ({"a": 1, "b": 2}, 'an object with "a", "b"'),
-        (
-            {str(n): n for n in range(12)},
-            'an object with "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" and 2 more',
-        ),
         ("two\nlines", '"two\\nlines"'),
         ("half \ud800", '"half \\ud800"'),
         (10**99, "1" + "0" * 59 + "…"),

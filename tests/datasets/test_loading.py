@@ -7,7 +7,7 @@ import pytest
 
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.datasets.loading import load_dataset, load_documents
-from raglift.errors import ConfigurationError, CorpusError, CorpusMissing, DatasetError, DocumentWarning
+from raglift.errors import ConfigurationError, CorpusMissing, DatasetError, DocumentWarning
 from raglift.types.documents import Document
 from raglift.types.labels import Passage
 
@@ -111,19 +111,6 @@ def test_war_and_peace(
     assert [document.id for document in dataset.documents] == ["war_and_peace"]
     monkeypatch.delenv("RAGLIFT_CORPORA")
     assert load_dataset(name, documents=book_path) == dataset
-
-
-def test_nothing_there(no_texts: None, tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="light_house: no such file or folder, and unknown corpus"):
-        load_dataset("light_house")
-    for source in ("nowhere.jsonl", "no/where", tmp_path / "nowhere"):
-        with pytest.raises(DatasetError, match="found no such file or folder"):
-            load_dataset(source)
-    with pytest.raises(DatasetError, match=r"found a folder without queries\.jsonl"):
-        load_dataset(tmp_path)
-    (tmp_path / "queries.docx").touch()
-    with pytest.raises(DatasetError, match=r"found a file of type \.docx; expected a \.jsonl .* one of 'beir'"):
-        load_dataset(tmp_path / "queries.docx")
 
 
 def test_more_of_a_datasets_folder_is_included(folder: Path, tmp_path: Path) -> None:

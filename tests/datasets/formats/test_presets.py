@@ -67,40 +67,16 @@ def test_langfuse_items_that_are_archived_are_left_out(fixtures: Path) -> None:
     assert dataset.query("cm3harbour03").facts == (Fact((Passage(LAMP),)),)  # from its metadata
 
 
-def test_brackets_in_a_text_are_no_list(tmp_path: Path) -> None:
-    value = [{"inputs": {"question": "[1] Who?"}, "outputs": {"context": "[1] The {master}."}}]
-    query = load_dataset(written(tmp_path, "x.jsonl", value)).queries[0]
-    assert (query.text, query.facts[0].passages[0].text) == ("[1] Who?", "[1] The {master}.")
-    value = [{"input": '{"a": 1}', "expectedOutput": {"contexts": ["[2]"]}}]
-    query = load_dataset(written(tmp_path, "y.json", value)).queries[0]
-    assert (query.text, query.facts[0].passages[0].text) == ('{"a": 1}', "[2]")
-
-
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
         ("a.jsonl", [{"user_input": "x", "reference_contexts": ["y", 3]}], "a.jsonl:1: reference_contexts[1]: found 3"),
-        (
-            "a.jsonl",
-            [{"user_input": ["x"]}],
-            "a.jsonl:1: user_input: found a list of 1; expected a text: a conversation",
-        ),
         ("a.csv", "user_input,reference_contexts\nx,\"['y', open(1)]\"\n", "a.csv:2: reference_contexts: found"),
         ("a.jsonl", [{"user_input": "x"}], "a.jsonl: found no field with texts in any row"),
         (
             "a.jsonl",
             [{"inputs": {"n": 1}, "outputs": {"context": "y"}}],
             'a.jsonl:1: inputs: found no question: an object with "n"; expected inputs.question or',
-        ),
-        (
-            "a.jsonl",
-            [{"inputs": {"query": "x"}, "outputs": {}}],
-            "columns={'passage': 'path.of.it'}, or raglift labels convert",
-        ),
-        (
-            "a.json",
-            [{"input": "x", "expectedOutput": {"contexts": [""]}}],
-            "[0].expectedOutput.contexts[0]: found an empty",
         ),
         (
             "a.json",

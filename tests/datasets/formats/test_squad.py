@@ -76,16 +76,6 @@ def test_ids_must_be_unique(tmp_path: Path, faults: Callable[..., str]) -> None:
     assert 'paragraphs[1].qas[0]: found the id "q" of squad.json: data[0].paragraphs[0].qas[0]' in message
 
 
-def test_articles_of_one_title_or_none(tmp_path: Path) -> None:
-    article = {"title": "A", "paragraphs": [{"context": text, "qas": []} for text in ("x", "z", "x")]}
-    nameless = {"paragraphs": [{"context": "y", "qas": [{"id": 1, "question": "?", "answers": answer("y", 0)}]}]}
-    path = tmp_path / "squad.json"
-    path.write_text(json.dumps({"data": [article, article, nameless]}), encoding="utf-8")
-    dataset = load_dataset(path)
-    assert [document.id for document in dataset.documents] == ["A/0", "A/1", "document/0"]
-    assert dataset.queries[0].id == "1"
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
