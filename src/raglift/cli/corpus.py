@@ -77,9 +77,8 @@ def _facts(corpus: Corpus) -> list[tuple[str, str]]:
 
 
 def fetch_text(request: FetchCorpus) -> None:
-    """Download a corpus's text with a progress bar; not where it is at hand in a folder of the user's."""
+    """Download a corpus's text; not where it is at hand in a folder of the user's."""
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     name, url = request.name, request.url
     corpus = find_corpus(name)
@@ -93,15 +92,7 @@ def fetch_text(request: FetchCorpus) -> None:
         except (CorpusError, DatasetError) as error:
             sys.stderr.write(printable(f"! {error}") + "\n")
         return
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"fetch {name}", total=None)
-        path = fetch(
-            corpus,
-            url=url,
-            on_progress=lambda received, total: progress.update(task, completed=received, total=total),
-        )
+    path = fetch(corpus, url=url)
     _print_resolution(load_dataset(name, documents=path), path, as_json=request.as_json)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import httpx
 from tenacity import Retrying
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 # Download of one file over https: bounded in size and time, complete or an error.
 
 
-Progress: TypeAlias = Callable[[int, int | None], None]
-"""Called with the bytes received so far and the bytes expected, None when the server does not say."""
-
 _SECONDS = 120.0
 """For one address, retries included."""
 _ATTEMPTS = 3
@@ -39,7 +35,7 @@ _STALLED_SECONDS = 10.0
 _HTML = (b"<!doctype html", b"<html")
 
 
-def _download(url: str, max_bytes: int, on_progress: Progress | None) -> bytes:
+def _download(url: str, max_bytes: int) -> bytes:
     """Return the bytes of the text at an address, at most so many.
 
     Raises:
@@ -56,7 +52,7 @@ def _download(url: str, max_bytes: int, on_progress: Progress | None) -> bytes:
         retry_on=lambda error: is_transient(error) and ends - time.monotonic() > 1,
     )
     try:
-        return Retrying(**policy.for_tenacity())(_attempt, url, max_bytes, ends, on_progress)
+        return Retrying(**policy.for_tenacity())(_attempt, url, max_bytes, ends)
     except httpx.TimeoutException:
         raise CorpusError(f"no answer in time (timeout: {_SECONDS:g} seconds in all)") from None
     except httpx.HTTPStatusError as error:
@@ -65,7 +61,7 @@ def _download(url: str, max_bytes: int, on_progress: Progress | None) -> bytes:
         raise CorpusError(f"the download failed: {error or type(error).__name__}") from None
 
 
-def _attempt(url: str, max_bytes: int, ends: float, on_progress: Progress | None) -> bytes:
+def _attempt(url: str, max_bytes: int, ends: float) -> bytes:
     def check_address(request: httpx.Request) -> None:
         if not is_allowed(str(request.url), came_from=url):
             raise CorpusError(f"redirected to {request.url}, which is not https://")
@@ -80,23 +76,13 @@ def _attempt(url: str, max_bytes: int, ends: float, on_progress: Progress | None
         client.stream("GET", url) as response,
     ):
         response.raise_for_status()
-        return _receive(response, max_bytes, ends, on_progress)
-
-
-def _receive(response: httpx.Response, max_bytes: int, ends: float, on_progress: Progress | None) -> bytes:
-    length = response.headers.get("Content-Length", "")
-    total = int(length) if length.isdecimal() and "Content-Encoding" not in response.headers else None
-    if total is not None and total > max_bytes:
-        raise CorpusError(f"too large: {total} bytes, expected at most {max_bytes}")
-    body = bytearray()
-    for piece in response.iter_bytes():
-        body += piece
-        if len(body) > max_bytes:
-            raise CorpusError(f"too large: over {max_bytes} bytes")
-        if time.monotonic() > ends:
-            raise CorpusError("not finished in time; try again")
-        if on_progress is not None:
-            on_progress(len(body), total)
+        body = bytearray()
+        for piece in response.iter_bytes():
+            body += piece
+            if len(body) > max_bytes:
+                raise CorpusError(f"too large: over {max_bytes} bytes")
+            if time.monotonic() > ends:
+                raise CorpusError("not finished in time; try again")
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media_type == "text/html" or bytes(body[:200]).lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith(_HTML):
         raise CorpusError("an HTML page, expected a plain text")
@@ -109,7 +95,7 @@ def _receive(response: httpx.Response, max_bytes: int, ends: float, on_progress:
 _FAULTS_SHOWN = 5
 
 
-def fetch(corpus: str | Corpus, *, url: str | None = None, on_progress: Progress | None = None) -> Path:
+def fetch(corpus: str | Corpus, *, url: str | None = None) -> Path:
     """Download the text of a corpus, check that its labels resolve in it, and return where it was put.
 
     Editions of a book differ in header, wrapping and spelling, so the labels judge the text, not a checksum: at least
@@ -119,7 +105,6 @@ def fetch(corpus: str | Corpus, *, url: str | None = None, on_progress: Progress
     Args:
         corpus: the name of a corpus that comes with raglift, or a corpus.
         url: the address to download from, in place of the corpus's own.
-        on_progress: called with the bytes received so far and the bytes expected (None when unknown).
 
     Raises:
         CorpusError: the corpus is unknown or has nothing to fetch, or no address gave a text that its labels
@@ -130,7 +115,7 @@ def fetch(corpus: str | Corpus, *, url: str | None = None, on_progress: Progress
     reasons = []
     for address in (url,) if url else text.urls:
         try:
-            data = _download(address, text.max_bytes, on_progress)
+            data = _download(address, text.max_bytes)
             _check(data, text, corpus)
         except CorpusError as error:
             reasons.append(f"  {address}: {error}")
