@@ -48,7 +48,7 @@ def test_a_server_that_cannot_be_asked_ends_with_one_line_and_measures_nothing(
     code, _, said = run("evaluate", labels, "--system", reference("two searches"), "-o", folder)
     assert code == 2
     assert said.startswith("raglift: error: the MCP server")
-    assert "one of search_notes, findNotes, delete_notes" in said
+    assert "search_notes, findNotes, delete_notes" in said
     assert not folder.exists()
 
 
