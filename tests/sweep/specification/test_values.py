@@ -42,7 +42,6 @@ def fault(name: str, value: Any) -> str:
         ("rerankers", [False], "rerankers[0]: found false; expected a text: in YAML a name such as 2024 or no stands"),
         ("rerankers", "late_interacton", "expected 'late-interaction', 'none', or the name or path of a cross-encoder"),
         ("retrievers", "dens", 'found \'dens\'; expected one of "bm25", "dense", "hybrid"; nearest: "dense"'),
-        ("retrievers", "dens", 'found \'dens\'; expected one of "bm25", "dense", "hybrid"; nearest: "dense"'),
         ("retrievers", {"hybrid": {"dense": 0}}, "found fusion weights (0, 1.0); expected 2 numbers above 0"),
         ("retrievers", {"hybrid": {"sparse": 1}}, 'retrievers.hybrid.sparse: found an unknown field "sparse"'),
         ("retrievers", "bm25(language=german)", "retrievers: found bm25 language 'german' (did you mean 'de'?)"),
