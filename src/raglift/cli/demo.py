@@ -119,7 +119,9 @@ def _show(evaluation: Evaluation, request: Demo, console: Console, following: Se
 
     view = evaluation_view(evaluation, detail=Detail.SUMMARY)
     documents = counted(len(evaluation.dataset.documents), "document")
-    about = f"{find_corpus(CORPUS).title}, made up: {documents}, {counted(len(evaluation.dataset), 'question')}"
+    about = (
+        f"{find_corpus(CORPUS).descriptor.title}, made up: {documents}, {counted(len(evaluation.dataset), 'question')}"
+    )
     print_document(replace(view, about=(about,), sections=(), warnings=(), notes=()), console)
     console.print(f"\n{_facts(evaluation)}\n", markup=False, highlight=False)
     for line in following:  # not wrapped: paths and commands are copied

@@ -39,20 +39,25 @@ def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]
     document's metadata, as do the fields of `metadata`. Other fields are left alone.
     """
     location = Location(path.name, faults)
-    documents: dict[str, Document] = {}
-    first_line: dict[str, int | None] = {}
-    for here, line in stream_lines(path, location):
-        entry = parse_object(line, here)
-        document = None if entry is None else read_document(entry, here)
-        if document is None:
-            continue
-        if document.id in first_line:
-            here.fault(f"the id {quoted(document.id)} of line {first_line[document.id]}", "a unique id")
-        else:
-            first_line[document.id] = here.line
-            documents[document.id] = document
+    entries = ((here, parse_object(line, here)) for here, line in stream_lines(path, location))
+    documents = documents_of((here, entry) for here, entry in entries if entry is not None)
     if not documents and not faults:
         location.fault("no documents", "one JSON object on each line")
+    return documents
+
+
+def documents_of(entries: Iterable[tuple[Location, Mapping[str, Any]]]) -> tuple[Document, ...]:
+    """Return the documents of the rows of a table, each with its place; an id that comes again is a fault."""
+    documents: dict[str, Document] = {}
+    first: dict[str, Location] = {}
+    for here, entry in entries:
+        document = read_document(entry, here)
+        if document is None:
+            continue
+        if document.id in first:
+            here.fault(f"the id {quoted(document.id)} of {first[document.id]}", "a unique id")
+        first.setdefault(document.id, here)
+        documents.setdefault(document.id, document)
     return tuple(documents.values())
 
 

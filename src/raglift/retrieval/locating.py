@@ -14,8 +14,8 @@ def locate_pieces(text: str, pieces: Sequence[str]) -> list[Span | None]:
     """Return the position of each piece in the text; None for a piece that does not occur there.
 
     Splitters strip or rewrite white space, so pieces are looked for by their other characters, in order: each at the
-    first place at which it ends after the one before. Only then is a piece compared with the text at its place, white
-    space and all.
+    first place at which it ends after the last one, if that leaves no gap. Only then is a piece compared with the text
+    at its place, white space and all.
     """
     letters = "".join(text.split())
     places = [place for place, letter in enumerate(text) if not letter.isspace()]
@@ -24,8 +24,9 @@ def locate_pieces(text: str, pieces: Sequence[str]) -> list[Span | None]:
     for piece in pieces:
         wanted = "".join(piece.split())
         found = letters.find(wanted, max(start, end - len(wanted) + 1)) if wanted else -1
-        if wanted and wanted == letters[start:end] and not 0 <= found <= end:
-            found = start  # the same piece again, and not one far away
+        same_end = end - len(wanted)
+        if not 0 <= found <= end and start <= same_end and wanted and letters.startswith(wanted, same_end):
+            found = same_end  # a part of the piece before, or the same again, rather than one far away
         if found < 0:
             spans.append(None)
             continue

@@ -125,12 +125,6 @@ def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults
     assert 'found no split "dev"; expected split= one of "test", "train"' in faults(f"hf:{folder}?split=dev")
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")
     assert 'found "mteb/sci..fact", which is no folder and no id' in faults("hf:mteb/sci..fact")
-    shutil.copytree(fixtures / "beir" / "qrels", folder / "qrels", dirs_exist_ok=True)
-    (folder / "qrels" / "test.jsonl").unlink()
-    (folder / "README.md").unlink()
-    (folder / "qrels" / "test.tsv").write_text("1\t18670\t2\n", encoding="utf-8")
-    message = faults(f"hf:{folder}")
-    assert "found no judgments; expected qrels with the columns query-id, corpus-id and score" in message
     assert "found no corpus and no queries and no qrels among 1 files" in faults(f"hf:{fixtures / 'squad'}")
     with pytest.raises(ConfigurationError, match="found the option 'name'; expected one of"):
         load_dataset(f"hf:{folder}?name=x")

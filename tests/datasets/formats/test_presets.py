@@ -76,7 +76,7 @@ def test_langfuse_items_that_are_archived_are_left_out(fixtures: Path) -> None:
         (
             "a.jsonl",
             [{"inputs": {"n": 1}, "outputs": {"context": "y"}}],
-            'a.jsonl:1: inputs: found no question: an object with "n"; expected inputs.question or',
+            'a.jsonl:1: found no question: an object with "inputs", "outputs"; expected inputs.question or',
         ),
         (
             "a.json",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from raglift.datasets.documents import read_document, write_document_lines
+from raglift.datasets.documents import write_document_lines
 from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_documents
 from raglift.datasets.formats.mapping import grade_of
 from raglift.datasets.formats.presets import TABLE_COLUMNS
@@ -75,21 +75,6 @@ def _field(row: Row, table: str, name: str) -> tuple[Any, Location] | None:
         (row.location / names[0]).fault("no such field", expected)
         return None
     return row.values[found], row.location / found
-
-
-def documents_of(rows: Iterable[Row]) -> tuple[Document, ...]:
-    """Return the documents of a table."""
-    documents: dict[str, Document] = {}
-    first: dict[str, Location] = {}
-    for row in rows:
-        document = read_document(row.values, row.location)
-        if document is None:
-            continue
-        if document.id in first:
-            row.location.fault(f"the id {quoted(document.id)} of {first[document.id]}", "a unique id")
-        first.setdefault(document.id, row.location)
-        documents.setdefault(document.id, document)
-    return tuple(documents.values())
 
 
 def read_tags(metadata: Any) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 
 import httpx
 
-from raglift.datasets.documents import read_documents
-from raglift.datasets.formats.beir import documents_of, judged_queries, read_judgments
+from raglift.datasets.documents import documents_of, read_documents
+from raglift.datasets.formats.beir import judged_queries, read_judgments
 from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
 from raglift.datasets.formats.presets import PRESETS, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, read_rows, suffix_of
@@ -328,10 +328,9 @@ def _read_tables(
             yield from _rows(tables[table].files, name, faults)
 
     judged = read_judgments(rows_of("qrels", chosen))
-    if not judged and not location.faults:
-        location.fault("no judgments", "qrels with the columns query-id, corpus-id and score")
     others = (row for other in qrels if other != chosen for row in rows_of("qrels", other, []))
-    found = documents_of(rows_of("corpus", chosen)) if documents is None else read_documents(documents)
+    corpus = ((row.location, row.values) for row in rows_of("corpus", chosen)) if documents is None else ()
+    found = documents_of(corpus) if documents is None else read_documents(documents)
     if not found and not location.faults:
         location.fault("no documents", "at least one in the corpus")
     queries = rows_of("queries", chosen)

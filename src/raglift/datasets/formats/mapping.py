@@ -299,28 +299,12 @@ class _Reader:
         return asked
 
     def _question(self, row: Row, *, may_be_missing: bool) -> str | None:
-        paths = self._mapping.paths["question"]
-        blank: Item | None = None
-        for path in paths:
-            found = at_path(row, path)
-            if found is None or found.is_missing:
-                blank = blank or (None if found is None else found.items[0])
-                continue
-            value, location = found.items[0] if found.items and not found.is_list else (found.items, row.location)
-            if isinstance(value, list):
-                location.fault(shown(value), "a text: a conversation is not one question")
-                return None
-            if not isinstance(parsed(value, (JSON, LITERAL)) if row.header is not None else value, dict):
-                return read_string(value, location)
-        if blank is not None:
-            return read_string(*blank)
+        item = self._one(row, "question") or self._one(row, "question", blank=True)
+        if item is not None:
+            return read_string(*item)
         if not may_be_missing:
-            top = paths[0].partition(".")[0]
-            inner = row.values.get(top)
-            inner = parsed(inner, (JSON, LITERAL)) if isinstance(inner, str) else inner
-            # If the row has the field, what is in it says which path to name
-            held, here = (inner, row.location / top) if isinstance(inner, dict) else (row.values, row.location)
-            here.fault(f"no question: {shown(held)}", f"{' or '.join(paths)}; or {how('columns', 'question')}")
+            expected = f"{' or '.join(self._mapping.paths['question'])}; or {how('columns', 'question')}"
+            row.location.fault(f"no question: {shown(row.values)}", expected)
         return None
 
     def _one(self, row: Row, name: str, *, blank: bool = False) -> Item | None:
