@@ -281,7 +281,7 @@ def test_workbooks_that_cannot_be_read(
             'x.jsonl:1: found an unknown column "notes"',
         ),
         ("x.jsonl", [{"question": "a"}], {"columns": {"passage": "text"}}, 'x.jsonl: found no row with "text"'),
-        ("x.jsonl", [{"question": ["a"]}], {"format": "rows"}, "question: found a list of 1; expected a text: a conv"),
+        ("x.jsonl", [{"question": ["a"]}], {"format": "rows"}, "question: found a list of 1; expected a text"),
         ("x.csv", "question,passage\na,\"['b']\"\n", {}, "x.csv:2: passage: found a list in a cell"),
         ("x.json", {"rows": []}, {"root": "cases"}, "x.json: cases: found no such field; expected a list of objects"),
         ("x.csv", "question,passage,\na,b,c\n", {}, 'x.csv:2: found "c" in column 3, which has no name'),
