@@ -55,10 +55,6 @@ def test_chunks_without_places_are_told_by_their_texts() -> None:
     assert chunking(bare, span(4, 30), span(20, 80)).placements == ("inside", "straddling")
 
 
-def test_chunk_ids_are_inside_their_chunk() -> None:
-    assert chunking(HALVES, Passage(chunk_id="0-50"), Passage(chunk_id="?")).placements == ("inside", "missing")
-
-
 def test_attainable_recall_is_that_of_the_best_choice() -> None:
     quarters = [chunk(at, at + 25) for at in range(0, 100, 25)]
     by_coverage = chunking(quarters, span(0, 20), span(5, 24), span(80, 99), span(25, 75), ks=(1, 2, 3, 4))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 
 import pytest
@@ -66,14 +65,6 @@ def test_as_frames_it_has_the_columns_that_are_promised() -> None:
     assert frame["nearest"][2].startswith("The keeper climbed the tower")
     chunkings = audit.chunkings_to_frame()
     assert {"chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS, "recall@1", "exact@5"} <= {*chunkings}
-
-
-def test_empty_frames_have_the_same_columns() -> None:
-    fine = rl.audit(Dataset((Query("q", "?"),), (DOCUMENT,)))
-    assert list(fine.to_frame()) == list(rl.audit(DATASET).to_frame())
-    assert fine.to_frame().empty
-    assert "chunker" in fine.chunkings_to_frame()
-    assert math.isnan(rl.audit(Dataset((Query("q", "?"),), ()), chunks=[]).chunkings[0].mean_length)
 
 
 def test_the_labels_of_the_corpus_that_comes_with_raglift_are_not_broken() -> None:

@@ -64,13 +64,6 @@ def test_what_occurs_several_times_or_nowhere_is_left_and_listed(tmp_path: Path)
     assert found.left[1].reason == "it occurs nowhere"
 
 
-def test_a_text_that_names_its_document_is_looked_for_there(tmp_path: Path) -> None:
-    path = written(tmp_path, {"text": "and wrote nothing", "doc": "copy"})
-    assert labels(relabel(path, [DOCUMENT, COPY])) == [
-        {"doc": "copy", "from": "and wrote nothing", "to": "and wrote nothing"}
-    ]
-
-
 def test_everything_else_is_kept(tmp_path: Path) -> None:
     given = [
         {"doc": "tower", "from": "trimmed the wick", "to": "book", "grade": 2},

@@ -4,7 +4,6 @@ import io
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,13 +25,6 @@ def test_a_jsonl_file_holds_one_document_on_each_line(tmp_path: Path) -> None:
         Document("b", ""),
         Document("d", "Alone", {"title": "Alone"}),
     )
-
-
-@pytest.mark.parametrize("number", [-(2**63), 10**18, 2**64 - 1])
-def test_an_integer_has_as_much_room_as_ids_and_hashes_take(tmp_path: Path, number: int) -> None:
-    path = tmp_path / "corpus.jsonl"
-    path.write_text(f'{{"_id": {number}, "text": "x", "metadata": {{"hash": {number}}}}}\n', encoding="utf-8")
-    assert read_documents(path) == (Document(str(number), "x", {"hash": number}),)
 
 
 texts = st.text(st.sampled_from("a \n\r\u2028\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=8)

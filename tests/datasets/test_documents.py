@@ -108,21 +108,3 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (folder / "loop.txt").symlink_to(folder / "loop.txt")
     (folder / "alias.txt").symlink_to("inside.txt")
     assert [document.id for document in read_documents(folder)] == ["alias.txt", "inside.txt"]
-
-
-def test_missing_and_empty(tmp_path: Path) -> None:
-    assert "found no such file or folder" in fault_of(tmp_path / "nowhere")
-    assert "found a folder without documents" in fault_of(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"\xff\xfet\x00e", r"a\.txt: found the byte 0x65 at byte 4 of the file, which is not utf-16-le"),
-        (b"ab\x00c", r"a\.txt: found a NUL byte at byte 2"),
-        (b"\xef\xbb\xbfab\r\ncd\rx\ne\xe9f", r"a\.txt:4: found the byte 0xe9 at byte 13 of the file"),
-    ],
-)
-def test_other_encodings(tmp_path: Path, data: bytes, message: str) -> None:
-    (tmp_path / "a.txt").write_bytes(data)
-    assert re.match(message, fault_of(tmp_path))

@@ -94,8 +94,6 @@ def test_the_beginning_of_the_book_has_its_labels_alone(book: str, passages: lis
     assert all(query.facts for query in dataset)
 
 
-
-
 # A small text
 
 

@@ -12,12 +12,6 @@ def test_places_nest() -> None:
     assert str(location.at_line(12) / "relevant" / 0 / "grade") == "queries.jsonl:12: relevant[0].grade"
 
 
-def test_faults_of_inner_places_are_noted_together() -> None:
-    location = Location("queries.jsonl", [])
-    (location.at_line(3) / "id").fault("3", "a text")
-    assert [str(fault) for fault in location.faults] == ["queries.jsonl:3: id: found 3; expected a text"]
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [

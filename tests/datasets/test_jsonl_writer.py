@@ -131,25 +131,3 @@ def test_without_documents_a_span_brings_its_text(tmp_path: Path) -> None:
     value = {"text": "High water", "doc": "tides.md", "start": 0, "end": 10}
     assert json.loads(path.read_text(encoding="utf-8"))["relevant"] == [[value, "noon"]]
     assert read_queries(path) == read_queries(path, DOCUMENTS) == (query,)
-
-
-@pytest.mark.parametrize(
-    ("changes", "documents", "message"),
-    [
-        ({"text": "Low  water"}, DOCUMENTS, 'another text than stands from 0 to 10 of tides.md; expected "High water"'),
-        ({"doc": "tide.md"}, DOCUMENTS, 'nearest: "tides.md"'),
-        ({"end": 11}, (), "the span from 0 to 11; expected 0 ≤ start, and an end 10 after it"),
-        ({"start": -10, "end": 0}, (), "the span from -10 to 0"),
-        ({"end": 10.0}, (), "expected an integer: a character offset"),
-        ({"text": " "}, (), "an empty text"),
-    ],
-)
-def test_a_span_with_a_text_that_is_not_its_own(
-    changes: dict[str, Any], documents: tuple[Document, ...], message: str, tmp_path: Path
-) -> None:
-    value = {"text": "High water", "doc": "tides.md", "start": 0, "end": 10} | changes
-    path = tmp_path / "q.jsonl"
-    path.write_text(json.dumps({"id": "q", "query": "When?", "relevant": [value]}) + "\n", encoding="utf-8")
-    with pytest.raises(DatasetError) as caught:
-        read_queries(path, documents)
-    assert message in str(caught.value)

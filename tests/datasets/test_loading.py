@@ -7,7 +7,7 @@ import pytest
 
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.datasets.loading import load_dataset, load_documents
-from raglift.errors import ConfigurationError, CorpusMissing, DatasetError, DocumentWarning
+from raglift.errors import CorpusMissing, DatasetError
 from raglift.types.documents import Document
 from raglift.types.labels import Passage
 
@@ -30,17 +30,6 @@ def no_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAGLIFT_CORPORA", raising=False)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-
-
-def test_a_file(folder: Path) -> None:
-    dataset = load_dataset(folder / "queries.jsonl", documents=folder / "documents")
-    assert dataset.name == folder.name
-    assert (
-        load_dataset((folder / "queries.jsonl").rename(folder / "mine.jsonl"), documents=folder / "documents").name
-        == "mine"
-    )
-    assert dataset.documents == (Document("a.md", "zero one two"),)
-    assert dataset.query("a").facts[0].passages == (Passage("one two", "a.md", 5, 12),)
 
 
 @pytest.mark.parametrize("documents", [{"a.md": "one two"}, [Document("a.md", "one two")]], ids=["mapping", "records"])
@@ -111,16 +100,3 @@ def test_war_and_peace(
     assert [document.id for document in dataset.documents] == ["war_and_peace"]
     monkeypatch.delenv("RAGLIFT_CORPORA")
     assert load_dataset(name, documents=book_path) == dataset
-
-
-def test_more_of_a_datasets_folder_is_included(folder: Path, tmp_path: Path) -> None:
-    (folder / "documents" / "b.qmd").write_text("three")
-    with pytest.warns(DocumentWarning, match=r"1 of 2 files not read: 1 \*\.qmd"):
-        assert len(load_dataset(folder).documents) == 1
-    for documents in (None, folder / "documents"):
-        loaded = load_dataset(folder, documents=documents, include="*.qmd")
-        assert [document.id for document in loaded.documents] == ["a.md", "b.qmd"]
-    assert load_documents(folder, include="*.qmd") == loaded.documents
-    (tmp_path / "alone.jsonl").write_text(LINE)
-    with pytest.raises(ConfigurationError, match="include: found it with"):
-        load_dataset(tmp_path / "alone.jsonl", include="*.qmd")

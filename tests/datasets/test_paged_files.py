@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING
 
 import docx
@@ -146,12 +145,6 @@ class TestSize:
         monkeypatch.setenv(VARIABLE, "3000")
         (fault,) = faults_of(tmp_path)
         assert fault.startswith("a.pdf: found more than 3,000 characters of text; expected at most 3,000 bytes")
-
-    def test_of_an_unpacked_docx(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(VARIABLE, "400000")
-        (tmp_path / "a.docx").write_bytes(word("x" * 500_000))
-        (fault,) = faults_of(tmp_path)
-        assert re.match(r"a\.docx: found a DOCX that unpacks to [\d,]+ bytes; expected at most 400,000", fault)
 
 
 class TestWithoutTheExtra:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,35 +112,6 @@ def test_vectors_and_scores_depend_on_their_texts_alone(dtype: str) -> None:
     scores = {pair: LateInteractionReranker(dtype=dtype, cache=Cache(None)).score([pair])[0] for pair in pairs}
     reranker().scores(pairs[::3])
     assert reranker().scores(pairs[::-1]) == scores
-
-
-IN_ANOTHER_PROCESS = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import torch
-from test_batches import figures
-assert torch.get_num_threads() == 1
-print(figures())
-"""
-
-
-def figures() -> str:
-    """Vectors and scores of a few texts, to the last bit."""
-    found: list[object] = []
-    for dtype in DTYPES:
-        found.append(embed(SentenceTransformerEmbedder(dtype=dtype), TEXTS[:16:3], "document", Cache(None)).vectors)
-        pairs = [(QUERIES[0], text) for text in TEXTS[:16:5]]
-        found.append(sorted(LateInteractionReranker(dtype=dtype, cache=Cache(None)).scores(pairs).items()))
-    return str([each.tobytes().hex() if isinstance(each, np.ndarray) else each for each in found])
-
-
-@pytest.mark.full
-def test_a_process_with_one_thread_computes_what_one_with_two_does() -> None:
-    command = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(Path(__file__).parent)]
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=one_thread, capture_output=True, text=True, check=True)
-    with threads(2):
-        assert done.stdout.strip() == figures()
 
 
 def test_minilm_can_be_padded_and_a_model_with_ways_of_its_own_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ models compute on the CPU.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from raglift.retrieval.devices import (
 from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import load_sentence_transformer
-from raglift.utilities.cache import Cache
 
 torch = pytest.importorskip("torch")
 
@@ -110,11 +108,3 @@ def test_the_size_of_batches_changes_no_vector() -> None:
     few = SentenceTransformerEmbedder(dtype="float32", device="cpu", batch_size=3)
     usual = SentenceTransformerEmbedder(dtype="float32", device="cpu")
     assert np.array_equal(few.embed(TEXTS[:20], "document"), usual.embed(TEXTS[:20], "document"))
-
-
-@pytest.mark.slow
-def test_scores_do_not_depend_on_the_size_of_batches(tiny_cross_encoder: Path) -> None:
-    pairs = [(QUERY, text) for text in TEXTS[:30]]
-    for make in (LateInteractionReranker, lambda **how: CrossEncoderReranker(str(tiny_cross_encoder), **how)):
-        few, usual = (make(dtype="float32", cache=Cache(None), **how) for how in ({"batch_size": 3}, {}))
-        assert few.scores(pairs) == usual.scores(pairs)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import ConfigurationError, ModelError
-from raglift.retrieval import models
 from raglift.retrieval.devices import resolve_dtype
 from raglift.retrieval.models import embedded_model_path, load_sentence_transformer, model_identity
 
@@ -54,22 +53,3 @@ def test_the_identity_of_a_folder_changes_with_its_files(tmp_path: Path) -> None
     (tmp_path / "config.json").write_text("{ }")
     assert before.startswith(tmp_path.name)
     assert model_identity(str(tmp_path)) != before
-
-
-def test_time_spent_loading_is_counted_once_where_one_load_needs_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(models.time, "perf_counter", lambda: now[0])
-    before = models.seconds_loading()
-
-    def wait(seconds: float) -> None:
-        now[0] += seconds
-
-    with models.loading():
-        wait(1.0)
-        with models.loading():
-            wait(2.0)
-        wait(4.0)
-    wait(8.0)
-    with pytest.raises(TypeError), models.loading():
-        wait(str(wait(16.0)))  # type: ignore[arg-type,func-returns-value]
-    assert models.seconds_loading() - before == 23.0

@@ -58,13 +58,6 @@ def test_models_are_found_in_retrievers_and_rerankers() -> None:
     assert vocabularies(SentenceTransformerEmbedder, [ENGLISH]) == []
 
 
-def test_nothing_is_known_of_a_model_whose_files_are_elsewhere(tmp_path: Path) -> None:
-    assert vocabularies(SentenceTransformerEmbedder("nobody/no-such-model"), [ENGLISH]) == []
-    (tmp_path / "tokenizer.json").write_text("{}")
-    assert vocabularies(SentenceTransformerEmbedder(str(tmp_path)), [ENGLISH]) == []
-    assert vocabularies(SentenceTransformerEmbedder(), [" ", ""]) == []
-
-
 @pytest.mark.parametrize(
     ("card", "languages"),
     [

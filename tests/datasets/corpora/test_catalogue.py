@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
-from raglift.datasets.jsonl import read_queries
 from raglift.errors import CorpusError, CorpusMissing
 from raglift.types.documents import Document
 
@@ -19,14 +18,6 @@ def test_the_bundled_corpora() -> None:
     for corpus in known_corpora():
         assert corpus.query_count > 40
         assert corpus.descriptor.licence
-
-
-def test_a_corpus_with_documents_is_always_present(cache: Path) -> None:
-    corpus = find_corpus("lighthouse")
-    assert corpus.path == corpus.folder / "documents"
-    assert corpus.status == f"present: {corpus.path}"
-    assert len(corpus.documents()) == 20
-    assert len(read_queries(corpus.queries_path, corpus.documents())) == corpus.query_count
 
 
 def test_an_unknown_name_lists_the_known() -> None:

@@ -70,13 +70,6 @@ def test_a_folder_is_what_beir_has(fixtures: Path) -> None:
     assert load_documents(f"hf:{fixtures / 'hub'}") == same.documents
 
 
-def test_a_split_is_an_option_or_part_of_the_name(fixtures: Path) -> None:
-    train = load_dataset(f"hf:{fixtures / 'hub'}?split=train")
-    assert [query.id for query in train] == ["5", "9"]
-    assert train.query("5").facts[0].passages[0].grade == 1  # 1.0 in the file
-    assert load_dataset(f"hf:{fixtures / 'hub'}", split="train") == train
-
-
 @pytest.mark.parametrize("qrels", ["data", "default", "qrels"])
 def test_parquet_without_a_card(qrels: str, folder: Path, fixtures: Path) -> None:
     expected = load_dataset(fixtures / "beir")

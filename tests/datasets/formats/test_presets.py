@@ -113,18 +113,6 @@ def test_ir_datasets_by_name(marrow: str, fixtures: Path) -> None:
     assert [passage.doc_id for passage in dataset.query("1").judged_irrelevant] == ["5836"]
 
 
-def test_ir_datasets_that_cannot_be_read(marrow: str, tmp_path: Path, faults: Faults) -> None:
-    assert 'found no dataset "beir/scifakt/test" in ir_datasets' in faults("ir:beir/scifakt/test")
-    message = faults("ir:beir/scifact")
-    assert "found a dataset without qrels; expected" in message
-    assert "beir/scifact/test" in message
-    with (tmp_path / "qrels").open("a") as file:
-        file.write("1 0 77 1\n9x 0 4983 1\n")
-    message = faults(f"ir:{marrow}")
-    assert 'qrels[3]: found the unknown document id "77"; expected an id of docs' in message
-    assert 'qrels[4]: found the unknown query id "9x"' in message
-
-
 def test_ir_datasets_are_only_read_and_need_their_package(
     fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,12 +62,6 @@ def test_rows_of_one_query_become_its_facts(fixtures: Path) -> None:
     )
 
 
-def test_without_ids_the_question_joins_the_rows(tmp_path: Path) -> None:
-    path = table(tmp_path, "query,passage", "Why?,because", "Who?,she", "Why?,therefore")
-    queries = load_dataset(path).queries
-    assert [(query.id, query.text, len(query.facts)) for query in queries] == [("q1", "Why?", 2), ("q2", "Who?", 1)]
-
-
 def test_every_form_of_a_passage(tmp_path: Path) -> None:
     path = table(
         tmp_path,
@@ -140,17 +134,6 @@ def test_faults_name_the_line_that_their_row_begins_on(
 def test_documents_come_with_it(tmp_path: Path) -> None:
     dataset = load_dataset(table(tmp_path, "query,passage", "a,b"), documents=TIDES)
     assert dataset.documents == (Document("tides.md", TIDES["tides.md"]),)
-
-
-def test_a_page_of_a_document_is_a_label(tmp_path: Path) -> None:
-    path = table(tmp_path, "query,passage,doc,page", "Why?,,tides.md,2", "Who?,,tides.md,", "When?,at noon,tides.md,2")
-    text = "Cover\fHigh water is at noon."
-    queries = load_dataset(path, documents={"tides.md": text}).queries
-    assert [query.facts[0].passages[0] for query in queries] == [
-        Passage(text[6:], "tides.md", 6, 28),
-        Passage(text, "tides.md", 0, 28),
-        Passage("at noon", "tides.md"),  # what the passage says is enough; its page is not looked at
-    ]
 
 
 # Paths, decodings, filters, and where the rows are.

@@ -74,17 +74,3 @@ def test_ids_must_be_unique(tmp_path: Path, faults: Callable[..., str]) -> None:
     message = faults(squad(tmp_path, paragraph() | {"document_id": 7}, paragraph("Rome.") | {"document_id": 7}))
     assert 'paragraphs[1].context: found another text for the document "7"' in message
     assert 'paragraphs[1].qas[0]: found the id "q" of squad.json: data[0].paragraphs[0].qas[0]' in message
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"data": [1]}', "data[0]: found 1; expected an object"),
-        ('{"data": []}', "found no queries"),
-        ('{"data": 3}', "expected a list of records of a tool"),
-    ],
-)
-def test_damaged_files(text: str, expected: str, tmp_path: Path, faults: Callable[..., str]) -> None:
-    path = tmp_path / "squad.json"
-    path.write_text(text, encoding="utf-8")
-    assert expected in faults(path)

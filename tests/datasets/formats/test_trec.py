@@ -53,15 +53,6 @@ def test_every_fault_is_located(qrels: Path, tmp_path: Path, faults: Callable[..
     assert 'my.qrels:7: relevance: found "1001"' in message
 
 
-def test_a_document_that_is_not_there(qrels: Path, faults: Callable[..., str]) -> None:
-    message = faults(qrels, topics=qrels.parent / "topics.tsv", documents={"FT934-5418": "text", "FBIS3-10937": "text"})
-    assert (
-        'qrels.txt:2: found the unknown document id "LA122190-0057"; expected an id of the documents, as "FT934-5418"'
-        in message
-    )
-    assert "qrels.txt:4" in message
-
-
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, DatasetError, LabelWarning
+from raglift.errors import DatasetError, LabelWarning
 from raglift.types.checking import has_words
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
@@ -99,14 +99,6 @@ def test_nothing_that_is_there_is_replaced(tmp_path: Path) -> None:
     for target, message in (("file", "something there already"), ("file/folder", "cannot be written")):
         with pytest.raises(DatasetError, match=message):
             write_dataset(dataset, tmp_path / target)
-
-
-@pytest.mark.parametrize("name", ["squad", "csv", "trec"])
-def test_other_formats_are_not_written(name: Any, tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigurationError, match=f"found '{name}', which is not written; expected one of 'jsonl', 'beir'"
-    ):
-        write_dataset(dataset_of(), tmp_path / "x", format=name)
 
 
 # Everything that separates, quotes or encodes something in one of the formats

@@ -9,9 +9,8 @@ import pytest
 import tiktoken
 from tiktoken_ext import openai_public
 
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.errors import ConfigurationError
 from raglift.retrieval.chunkers import TokenChunker
-from raglift.text import tokens as encodings
 from raglift.text.tokens import DEFAULT_ENCODING, load_encoding
 from raglift.types.documents import Document
 
@@ -56,23 +55,4 @@ def test_the_carried_encoding_needs_no_network_and_imports_no_framework(
 
 def test_an_encoding_that_cannot_be_downloaded_names_the_extra_that_carries_it(nothing_carried: None) -> None:
     with pytest.raises(ConfigurationError, match=r"'cl100k_base' is not on this machine.*raglift\[llama-index\]"):
-        TokenChunker().split([Document("d", "the lamp")])
-
-
-def test_a_carried_file_that_was_changed_is_not_used(
-    monkeypatch: pytest.MonkeyPatch, nothing_carried: None, tmp_path
-) -> None:
-    folder = tmp_path / "core" / "_static" / "tiktoken_cache"
-    folder.mkdir(parents=True)
-    (folder / encodings._COPIES[DEFAULT_ENCODING].file).write_bytes(b"YQ== 0\n")
-    spec = importlib.machinery.ModuleSpec("llama_index", None, is_package=True)
-    spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
-    with pytest.raises(ConfigurationError, match="tiktoken could not fetch it"):
-        load_encoding(DEFAULT_ENCODING)
-
-
-def test_without_tiktoken_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, nothing_loaded) -> None:
-    monkeypatch.setitem(sys.modules, "tiktoken", None)
-    with pytest.raises(MissingDependency, match=r"raglift\[local\]"):
         TokenChunker().split([Document("d", "the lamp")])

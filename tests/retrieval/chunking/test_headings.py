@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from raglift.adapters.splitters import chunker_by_name
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.headings import headings_of
@@ -76,10 +74,3 @@ def test_bm25_finds_a_chunk_by_its_heading_and_shows_its_own_text() -> None:
     headed = [replace(chunks[0], context="Returns"), chunks[1]]
     (ranking,) = BM25Retriever(headed, language="en").retrieve(["returns"], 2)
     assert [hit.chunk.text for hit in ranking] == ["Within 30 days."]
-
-
-@pytest.mark.parametrize("name", ["recursive:9/1:characters", "token:9/1"])
-def test_the_text_form_is_that_of_the_chunker_and_a_sign(name: str) -> None:
-    chunker = chunker_by_name(f" {name}+headings ")
-    assert str(chunker) == f"{name}+headings"
-    assert chunker_by_name(str(chunker)) == chunker

@@ -117,12 +117,6 @@ def test_a_place_that_langchain_returns_twice_is_one_chunk() -> None:
     assert places(chunker.split([Document("d", text)])) == [(2, 3)]
 
 
-def test_a_chunk_id_names_the_document_and_the_place() -> None:
-    chunks = RecursiveChunker(20, 0).split([Document("log.md", "the lamp was lit and the horn was silent")])
-    assert chunks[0].id == f"log.md:{chunks[0].start}-{chunks[0].end}"
-    assert len({chunk.id for chunk in chunks}) == len(chunks)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

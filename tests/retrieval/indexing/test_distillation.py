@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.errors import CacheError
 from raglift.retrieval import static_model as distillation
 from raglift.retrieval.static_model import load_static_model, static_identity
 
@@ -53,17 +52,6 @@ def test_it_is_distilled_once_and_kept(distilled: list[str], cache_folder: Path)
     assert distilled == ["distilled"]
     (folder,) = folders(cache_folder)
     assert sorted(path.name for path in folder.iterdir()) == FILES
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
-def test_an_incomplete_model_is_made_again(distilled: list[str], cache_folder: Path, name: str) -> None:
-    identity = static_identity()
-    (folders(cache_folder)[0] / name).unlink()
-    forget()
-    assert load_static_model().dim == 16
-    assert static_identity() == identity
-    assert distilled == ["distilled"] * 2
 
 
 IN_A_PROCESS = """
@@ -110,14 +98,6 @@ def test_a_killed_distillation_is_not_taken_for_the_model(
     assert load_static_model().dim == 16
     assert distilled == ["distilled"]
     assert [".tmp-" in path.name for path in folders(cache_folder)] == [False]
-
-
-def test_a_folder_that_cannot_be_written_is_told(
-    distilled: list[str], cache_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache_folder.write_text("a file where the folder should be")
-    with pytest.raises(CacheError, match=r"cannot keep the embedding model minilm-static in .*RAGLIFT_CACHE"):
-        static_identity()
 
 
 THE_REAL_ONE = """

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pickle
 import re
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +11,6 @@ import pytest
 from raglift.errors import ModelOutputError
 from raglift.retrieval.batches import parts_by_length
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed, missing_texts
-from raglift.retrieval.models import embedded_model_path
 from raglift.utilities.cache import Cache
 
 Item = TypeVar("Item")
@@ -130,41 +127,7 @@ def test_minilm_travels_as_a_name_and_settings_and_computes_the_same_there() -> 
     assert here.vectors.tobytes() == there.vectors.tobytes()
 
 
-def test_what_a_model_not_yet_downloaded_lacks_is_said_without_downloading_it() -> None:
-    embedder = SentenceTransformerEmbedder("no-such/model")
-    assert missing_texts(embedder, ["b", "a", "b"], "document", Cache(None)) == ["a", "b"]
-
-
-def test_texts_longer_than_the_model_reads_are_counted_once_each() -> None:
-    texts = ["a" * 200, "b" * 200, "a" * 200, "short"]
-    cache = Cache(None)
-    assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
-    assert embed(LetterEmbedder(), texts, "document", cache).read_in_part == 2
-
-
 def test_each_query_goes_through_the_model_alone() -> None:
     embedder = LetterEmbedder()
     embed(embedder, TEXTS, "query", Cache(None))
     assert {len(batch) for batch in embedder.batches} == {1}
-
-
-def test_a_model_whose_files_change_is_loaded_again_and_its_vectors_are_not_confused(tmp_path: Path) -> None:
-    import torch
-    from safetensors.torch import load_file, save_file
-
-    folder = tmp_path / "model"
-    shutil.copytree(embedded_model_path(), folder)
-    cache, text = Cache(None), ["The lamp is lit at dusk."]
-    embedder = SentenceTransformerEmbedder(str(folder), dtype="float32")
-    before = embed(embedder, text, "document", cache).vectors
-    torch.manual_seed(0)
-    weights = load_file(folder / "model.safetensors")
-    for name, value in weights.items():
-        if value.is_floating_point() and value.ndim == 2:
-            weights[name] = value + 0.2 * torch.randn_like(value)
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    after = embed(embedder, text, "document", cache)
-    assert after.computed == 1
-    assert float((before * after.vectors).sum()) < 0.9
-    again = embed(SentenceTransformerEmbedder(str(folder), dtype="float32"), text, "document", Cache(None))
-    assert np.array_equal(after.vectors, again.vectors)

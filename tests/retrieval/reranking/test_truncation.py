@@ -87,13 +87,6 @@ def test_windows_hold_all_tokens_fit_and_overlap(model: Any, words: list[str], l
     assert rebuilt == whole
 
 
-def test_a_word_longer_than_a_window_is_cut_and_read(model: Any) -> None:
-    text = "x1" * 700  # one word; the tokenizer cuts it between letters and digits or gives it up
-    windows = windows_of(model, f"{FILLER} {text}. {LONG}", 64)
-    assert "".join(windows).count("x1") >= 700
-    assert max(windows.values()) <= 64
-
-
 def read(reranker: Any, queries: list[str], *texts: str) -> ReadInPart | None:
     ranking = Ranking.of((Chunk(text), None) for text in texts)
     found: ReadInPart | None = reranker.read_in_part(queries, [ranking] * len(queries))

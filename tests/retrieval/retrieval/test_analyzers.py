@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.errors import ConfigurationError
 from raglift.retrieval.analyzers import LANGUAGES, Analyzer
 
 
@@ -37,12 +36,3 @@ def test_words_are_without_what_a_language_joins_to_them(language: str, text: st
 def test_every_language_that_is_offered_can_be_used(language: str) -> None:
     assert Analyzer(language).terms("42 lamps")[0] == "42"
     assert str(Analyzer(language))
-
-
-def test_an_unknown_language_or_stemmer_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigurationError, match=r"bm25 language: found 'xx'; expected one of ar, bo, "):
-        Analyzer("xx")
-    with pytest.raises(ConfigurationError, match=r"bm25 language: found 'English' \(did you mean 'en'\?\); expected"):
-        Analyzer("English")
-    with pytest.raises(ConfigurationError, match=r"bm25 stemmer: found 'englsh' \(did you mean 'english'\?\)"):
-        Analyzer("en", "englsh")

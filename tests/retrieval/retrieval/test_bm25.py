@@ -69,13 +69,6 @@ def test_equal_scores_keep_the_order_of_the_chunks_however_many_are_asked_for() 
     assert all([hit.chunk.id for hit in retriever.retrieve(["salt"], k)[0]] == whole[:k] for k in (0, 1, 7, 20, 21, 59))
 
 
-def test_texts_without_spaces_are_found_by_a_part_of_them() -> None:
-    chunks = [Chunk("灯塔的看守人住在塔里。"), Chunk("鲱鱼按桶出售。"), Chunk("ผู้ดูแลประภาคารอยู่ในหอคอย")]
-    retriever = BM25Retriever(chunks)
-    assert [hit.chunk for hit in retriever.retrieve(["谁是看守人？"], 5)[0]] == [chunks[0]]
-    assert [hit.chunk for hit in retriever.retrieve(["ประภาคาร"], 5)[0]] == [chunks[2]]
-
-
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [

@@ -111,14 +111,6 @@ def test_ranx_fuses_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {hit.chunk.id: hit.score for hit in ours} == pytest.approx(theirs, abs=1e-12)
 
 
-def test_parts_are_asked_for_as_many_hits_as_the_hybrid_or_for_more() -> None:
-    part, other = Known("abc", "cab"), Known("bca", "abc")
-    assert [len(each) for each in HybridRetriever([part, other]).retrieve(["q", "r"], 2)] == [2, 2]
-    HybridRetriever([part, other], depth=3).retrieve(["q", "r"], 2)
-    HybridRetriever([part, other], depth=3).retrieve(["q", "r"], 5)
-    assert part.asked == other.asked == [2, 3, 5]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

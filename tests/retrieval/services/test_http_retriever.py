@@ -20,7 +20,6 @@ from raglift.retrieval.services.http_retriever import HttpRetriever
 from raglift.testing.search_server import SearchAnswer, SearchServer
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Query
-from raglift.utilities.event_loops import current_loop
 from raglift.utilities.retrying import is_transient
 
 GOOD = {"results": [{"text": "The lamp.", "id": 7, "doc_id": "a", "start": 0, "end": 9, "score": 0.5}]}
@@ -200,14 +199,6 @@ def test_the_proxy_of_the_environment_is_asked_but_for_what_needs_none(monkeypat
         assert proxy.requests[0].target == "http://search.invalid/find"
     assert proxy_of("http://inside.invalid:8000/find") is None
     assert proxy_of("http://localhost/find") is None
-
-
-def test_the_waiting_form_is_refused_where_it_would_wait_for_itself() -> None:
-    async def inside() -> None:
-        HttpRetriever("http://127.0.0.1:9/x").retrieve_one("a", 1)
-
-    with pytest.raises(ConfigurationError, match="expected aretrieve_one"):
-        asyncio.run_coroutine_threadsafe(inside(), current_loop().loop).result()
 
 
 @pytest.mark.parametrize(

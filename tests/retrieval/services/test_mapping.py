@@ -108,13 +108,6 @@ def test_what_is_no_mapping_is_refused(tmp_path: Path, text: str, said: str) -> 
     assert said in str(raised.value)
 
 
-def test_the_default_request_follows_the_method() -> None:
-    whole = {"query": "{query}", "k": "{k}"}
-    assert mapping_of(None).http_request() == (whole, {})
-    assert mapping_of({"method": "GET"}).http_request() == (None, whole)
-    assert mapping_of({"params": {"q": "{query}"}}).http_request() == (None, {"q": "{query}"})
-
-
 def test_a_mapping_shows_no_header_and_keeps_what_was_given() -> None:
     body = {"q": "{query}", "deep": [1]}
     mapping = mapping_of({"headers": {"X": "hush"}, "params": {"key": "hush"}, "json": body})

@@ -89,11 +89,6 @@ def test_a_tool_that_answers_every_query_with_one_text_is_told_of_the_separator(
     assert said({"separator": "\n---\n"}) == []
 
 
-def test_a_text_that_says_that_nothing_was_found_is_no_hit(server: str) -> None:
-    with McpRetriever(f"{server}#as_prose", {"empty": "Nothing found"}) as retriever:
-        assert retriever.retrieve_one("", 3).hits == ()
-
-
 def test_resources_and_links_are_hits_under_their_addresses_and_pictures_are_none(server: str, sdk_module: Any) -> None:
     first, second = (hit.chunk for hit in sdk_module.retriever.retrieve([QUERY], 2)[0].hits)
     with McpRetriever(f"{server}#as_resources") as retriever:
