@@ -13,9 +13,8 @@ from raglift.analysis.tuning import Tuning
 from raglift.rendering.presenting import view_of, whole
 from raglift.report.factors import effects_view
 from raglift.report.recommendation import recommendation_view
-from raglift.report.views.abstention import abstention_view
-from raglift.report.views.agents import agents_view
 from raglift.report.views.analyses import (
+    abstention_view,
     explanation_view,
     failure_analysis_view,
     slices_view,
@@ -23,7 +22,7 @@ from raglift.report.views.analyses import (
     tuning_view,
 )
 from raglift.report.views.evaluation import lift_view
-from raglift.report.views.sessions import sessions_view
+from raglift.report.views.sessions import agents_view, sessions_view
 
 view_of.register(Lift, lift_view)
 view_of.register(TagSlices, whole(slices_view))

@@ -77,7 +77,7 @@ def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: An
 @pytest.mark.slow
 def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     from raglift.metrics.graded_measures import NDCG
-    from raglift.report.charts.builders import Changes, changes_chart
+    from raglift.report.charts.builders import changes_chart
     from raglift.report.charts.parts import specification
     from raglift.types.labels import Query
 
@@ -85,7 +85,7 @@ def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     left, right = random.random(6_000), random.random(6_000)
     right[:1_000] = left[:1_000]
     queries = [Query(f"q{number}", "why? " * 40, ()) for number in range(6_000)]
-    chart = changes_chart(Changes(NDCG @ 10, queries, left, right, ("before", "after")))
+    chart = changes_chart(NDCG @ 10, queries, left, right, ("before", "after"))
     found = rows(chart, "d")
     assert len(found) <= 402
     for sign in ("up", "down"):

@@ -72,16 +72,6 @@ def test_the_figure_says_the_same_in_words_and_as_a_table(chunk_sizes: Compariso
     assert figure.chart().to_dict()["title"]["text"] == "Recall by prompt size"
 
 
-def test_of_many_systems_the_best_are_shown_with_the_baseline(chunk_sizes: Comparison) -> None:
-    small, large = (chunk_sizes.evaluation(name) for name in ("small", "large"))
-    many = compare({"base": small, **{f"s{number}": large for number in range(9)}}, baseline="base")
-    chart = many.plot.by_prompt_size()
-    shown = {row["s"] for row in rows(chart)}
-    assert "base" in shown
-    assert len(shown) == 7
-    assert chart.to_dict()["title"]["subtitle"] == "7 of 10 systems"
-
-
 def test_without_hits_there_is_nothing_to_show() -> None:
     nothing = {name: evaluate(lambda query: [], load_dataset("lighthouse"), ks=(1,)) for name in ("a", "b")}
     comparison = compare(nothing)

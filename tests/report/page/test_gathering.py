@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from raglift.matching.matches import Direction
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR
-from raglift.metrics.span_measures import SpanPrecisionOmega
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.query_browser import DrillDown, ShownHit, packed
 from raglift.results.evaluation import Evaluation
@@ -173,23 +172,13 @@ def test_only_queries_and_metrics_that_all_systems_have_are_shown(ranked: Callab
     assert any("was not asked" in note for note in drill.notes)
 
 
-def test_by_a_metric_without_a_depth_facts_count_at_the_deepest() -> None:
-    metrics = ("recall", "span_precision_omega")
-    one = evaluate(
-        FakeRetriever(RETRIEVED), DATA, ks=(1, 3), match="coverage", chunks=PIECES, metrics=metrics, retries=0
-    )
-    where = ("a", "retrieve")
-    assert drill_down({"a": one}, left=where, right=where, primary=SpanPrecisionOmega).k == 3
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("match", ["containment", "coverage"])
-def test_hostile_texts_are_marked_where_they_are(match: str) -> None:
+def test_hostile_texts_are_marked_where_they_are() -> None:
     """Half a surrogate pair cannot be packed, and is another character: one for one."""
     words = "</script>\x00 the\u2028lamp \ud83d is \U0001f600 lit \u202e at dusk\udcff!"
-    texts = [f"İ\ud800 {'x' * 1_000_000} {words}{words} and more", words[:-4], words]
+    texts = [f"İ\ud800 {'x' * 100_000} {words}{words} and more", words[:-4], words]
     data = Dataset((Query("q\udcff", "?", (Fact((Passage(words),)),)),))
-    evaluation = evaluate(FakeRetriever({"?": texts}), data, ks=(2,), match=match, metrics=("ndcg",))  # type: ignore[arg-type]
+    evaluation = evaluate(FakeRetriever({"?": texts}), data, ks=(2,), metrics=("ndcg",))
     drill = gathered(evaluation, primary=NDCG @ 2)
     content = json.loads(gzip.decompress(packed(drill)))
     hits = content["queries"][0]["views"][0]["hits"]

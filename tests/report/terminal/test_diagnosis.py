@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-import numpy as np
-
-from raglift.analysis import Explanation, FailureAnalysis, Headroom
+from raglift.analysis import Explanation, FailureAnalysis
 from raglift.analysis.explanation import ExplainedHit, Overlap
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.metrics import RR, ContextTokens, Recall, tokens
@@ -18,10 +16,6 @@ from raglift.types.rankings import Hit
 
 def breakdown(*losses: OutcomeFacts, facts: int, made: tuple[OutcomeFacts, ...] = ()) -> FailureAnalysis:
     return FailureAnalysis(5, facts, losses, made, chunks_known=True)
-
-
-def headroom(recall: float, ndcg: float, *, exact: bool) -> Headroom:
-    return Headroom(5, np.array([recall]), np.array([ndcg]), np.array([exact]))
 
 
 def explanation(query: Query, *hits: ExplainedHit, error: str | None = None) -> Explanation:
@@ -58,12 +52,6 @@ def test_what_a_later_stage_made_findable_is_said_below() -> None:
     made = (OutcomeFacts("made_findable", "expand", 2, ("a", "b")),)
     text = str(breakdown(OutcomeFacts("found", None, 2, ("a", "b")), facts=2, made=made))
     assert text.splitlines()[-1] == "- 2 facts of these only since expand, no candidate held them: a, b."
-
-
-def test_bounds_are_marked_and_exact_figures_are_not() -> None:
-    assert str(headroom(0.5, 0.25, exact=True)).endswith("Recall@5 0.500, NDCG@5 0.250")
-    assert str(headroom(0.5, 0.25, exact=False)).endswith("Recall@5 ≤ 0.500, NDCG@5 ≤ 0.250")
-    assert str(headroom(math.nan, math.nan, exact=True)).endswith("no query is labelled")
 
 
 def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:

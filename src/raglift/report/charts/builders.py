@@ -221,34 +221,35 @@ _SEAMLESS = 80
 _CHANGES_HEIGHT = 240
 
 
-@dataclass(frozen=True, eq=False)
-class Changes:
-    """One metric of the same queries on two sides."""
+def changes_chart(
+    metric: Metric,
+    queries: Sequence[Query],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    sides: tuple[str, str],
+) -> alt.LayerChart:
+    """Return a bar a query that changed, or one for several neighbours if there are thousands.
 
-    metric: Metric
-    queries: Sequence[Query]
-    left: NDArray[np.float64]
-    """One value a query; NaN if it does not count."""
-    right: NDArray[np.float64]
-    sides: tuple[str, str]
-    """What the sides are called."""
-
-
-def changes_chart(changes: Changes) -> alt.LayerChart:
-    """Return a bar a query that changed, or one for several neighbours if there are thousands."""
-    alt, title = altair(), mean_title(changes.metric)
-    difference = changes.right - changes.left
+    Args:
+        metric: that changed.
+        queries: all of them.
+        before: one value a query; NaN if it does not count.
+        after: the same on the other side.
+        sides: what the sides are called.
+    """
+    alt, title = altair(), mean_title(metric)
+    difference = after - before
     with_value = np.flatnonzero(~np.isnan(difference))
     order = with_value[np.argsort(-difference[with_value], kind="stable")]
     sizes = difference[order]
     up, down = int(np.count_nonzero(sizes > TIED)), int(np.count_nonzero(sizes < -TIED))
     same, each = len(order) - up - down, max(1, -(-(up + down) // _BARS))
-    rows = list(_bars(changes, order, sizes, each))
-    most = 1.0 if is_bounded(changes.metric) else float(np.abs(sizes).max(initial=0.0)) or 1.0
-    left, right = map(plain, changes.sides)
-    words = f"{right} − {left}" if len("".join(changes.sides)) < 24 else "change"
+    rows = list(_bars(metric, queries, (before, after), order, sizes, each))
+    most = 1.0 if is_bounded(metric) else float(np.abs(sizes).max(initial=0.0)) or 1.0
+    left, right = map(plain, sides)
+    words = f"{right} − {left}" if len("".join(sides)) < 24 else "change"
     y = alt.Y("d:Q", title=f"{title}: {words}", scale=alt.Scale(domain=[-most, most], nice=False))
-    y.axis = alt.Axis(tickCount=5, **numbers("+.2~f" if is_bounded(changes.metric) else "+,.0f"))
+    y.axis = alt.Axis(tickCount=5, **numbers("+.2~f" if is_bounded(metric) else "+,.0f"))
     x = alt.X("a:Q", title=None, axis=None, scale=alt.Scale(domain=[0, max(1, len(order))], nice=False))
     shade = alt.Scale(domain=["up", "down"], range=[UP, DOWN])
     tooltip = [alt.Tooltip(f"{name}:N", title=title_of_column) for name, title_of_column in _CHANGE_COLUMNS.items()]
@@ -280,19 +281,23 @@ _CHANGE_COLUMNS = {"q": "query", "t": "question", "c": "change"}
 
 
 def _bars(
-    changes: Changes, order: NDArray[np.intp], sizes: NDArray[np.float64], each: int
+    metric: Metric,
+    queries: Sequence[Query],
+    values: tuple[NDArray[np.float64], NDArray[np.float64]],
+    order: NDArray[np.intp],
+    sizes: NDArray[np.float64],
+    each: int,
 ) -> Iterator[dict[str, object]]:
     """Yield the bars, none for queries that did not change: their location stays empty."""
     for moved in (np.flatnonzero(sizes > TIED), np.flatnonzero(sizes < -TIED)):
         for start in range(0, len(moved), each):
             places = moved[start : start + each]
             mean = float(sizes[places].mean())
-            first = changes.queries[int(order[places[0]])]
-            size = ("+" if mean > 0 else "−") + figure(changes.metric, abs(mean))
+            first = queries[int(order[places[0]])]
+            size = ("+" if mean > 0 else "−") + figure(metric, abs(mean))
             words = {"q": f"{plain(first.id)} and {len(places) - 1} more", "t": "…", "c": f"{size} on average"}
             if len(places) == 1:
-                sides = (float(side[order[places[0]]]) for side in (changes.left, changes.right))
-                before, after = (figure(changes.metric, value) for value in sides)
+                before, after = (figure(metric, float(side[order[places[0]]])) for side in values)
                 words = {"q": plain(first.id), "t": plain(first.text), "c": f"{size} ({before} → {after})"}
             kind = "up" if mean > 0 else "down"
             yield {"a": int(places[0]), "b": int(places[-1]) + 1, "d": round(mean, 6), "u": kind} | words

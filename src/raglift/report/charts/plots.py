@@ -21,7 +21,6 @@ from raglift.metrics.prompt_measures import NAMED_BUDGETS
 from raglift.metrics.registry import MEASURES
 from raglift.report.charts.builders import (
     Axis,
-    Changes,
     Difference,
     Line,
     changes_chart,
@@ -116,9 +115,7 @@ class EvaluationPlots:
                 "hits, whatever is asked; expected a metric at a smaller depth"
             )
         before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
-        return self._labelled(
-            changes_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after)))
-        )
+        return self._labelled(changes_chart(wanted, one.dataset.queries, before, after, (one.before, one.after)))
 
     def _labelled(self, chart: alt.LayerChart) -> alt.LayerChart:
         return of_labels(chart, self.evaluation.label_sources)

@@ -1,38 +1,43 @@
-"""What is shown of analyses: slices by tag, costs, failures, explanations, and tuned settings."""
+"""What is shown of analyses: slices by tag, costs, failures, explanations, tuned settings and thresholds."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_from
+from raglift.report.cells import figure_cell
 from raglift.report.format import (
     brackets,
     earned_lines,
     figure_text,
     interval_in_words,
+    interval_text,
     number_text,
     overlap_text,
     p_equation,
     percent_text,
     signed,
+    stage_title,
 )
 from raglift.report.sentences import EXPLORATORY, failure_analysis_sentence
 from raglift.report.views.comparison import tradeoff_sentences, tradeoff_table
-from raglift.report.views.parts import by_depth, failure_table, few_text, slices_table
+from raglift.report.views.parts import failure_table, few_text, slices_table
 from raglift.types.labels import LabelSources, passage_text
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
+    from raglift.analysis.answering import Abstention, AnsweredShare
     from raglift.analysis.explanation import ExplainedHit, Explanation
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
     from raglift.analysis.records import TagSlices, Tradeoff
     from raglift.analysis.tuning import Tuning
     from raglift.types.labels import Fact
-    from raglift.types.metric import Metric
+    from raglift.types.metric import Calls, Metric, Tokens
 
 
 _QUERIES = 3
@@ -99,7 +104,7 @@ def explanation_view(explanation: Explanation) -> Document:
     """Return the values of a query, its facts, and which hits cover what and earned what."""
     query = explanation.query
     matching = [each for each in explanation.hits if _is_match(each)]
-    partial = [each for each in explanation.hits if each.overlaps and not _is_match(each)]
+    partly = [each for each in explanation.hits if each.overlaps and not _is_match(each)]
     warnings = [f"The query failed: {explanation.error}"] if explanation.error is not None else []
     if not query.is_labelled:
         why = "it has no labels that count" if query.answerable else "it is marked as not answerable"
@@ -107,13 +112,13 @@ def explanation_view(explanation: Explanation) -> Document:
     sections = [
         Section("What the answer needs", entries=tuple(map(_fact, count(1), query.facts))),
         Section("Hits that match a label", entries=tuple(_hit(each, explanation) for each in matching)),
-        Section("Hits with a part of a label", entries=tuple(_hit(each, explanation) for each in partial)),
+        Section("Hits with a part of a label", entries=tuple(_hit(each, explanation) for each in partly)),
     ]
     match = "matches" if len(matching) == 1 else "match"
     lead = f"{len(matching)} of {counted(len(explanation.hits), 'hit')} {match} a label."
-    if partial:
-        others = "other has" if len(partial) == 1 else "others have"
-        lead += f" {len(partial)} {others} a part of one, which is no match by itself."
+    if partly:
+        others = "other has" if len(partly) == 1 else "others have"
+        lead += f" {len(partly)} {others} a part of one, which is no match by itself."
     return Document(
         title=f"{query.id}: {query.text}",
         lead=lead,
@@ -152,10 +157,18 @@ def _values(explanation: Explanation) -> Table:
     """Return the metrics of the query: a row for each measure, and a column for each depth."""
     values = dict(zip(explanation.metrics, explanation.values, strict=True))
 
-    def shown(metric: Metric) -> str:
-        return "left out" if math.isnan(values[metric]) else figure_text(metric, values[metric])
+    def at(depth: int | Tokens | Calls | None, measure: Metric) -> str:
+        value = values.get(replace(measure, depth=depth))
+        if value is None:
+            return ""
+        return "left out" if math.isnan(value) else figure_text(measure, value)
 
-    return by_depth(explanation.metrics, shown, "The metrics of this query", name=title)
+    columns: list[Column[Metric]] = [Column("metric", title, words=True)]
+    for depth in dict.fromkeys(metric.depth for metric in explanation.metrics):
+        above = "all hits" if depth is None else f"k = {depth}" if isinstance(depth, int) else str(depth)
+        columns.append(Column(above, partial(at, depth)))
+    measures = dict.fromkeys(replace(metric, depth=None) for metric in explanation.metrics)
+    return table_from(columns, measures, "The metrics of this query")
 
 
 # Settings that were tuned.
@@ -229,4 +242,75 @@ def _tuning_method(found: Tuning) -> str:
     return (
         f"{found.queries:,} queries in {found.folds} folds, {found.repeats} times: for each fold the setting that is "
         "best on the others is measured on it (nested cross-validation). No system was asked."
+    )
+
+
+# Thresholds below which a question is not answered.
+
+
+_SAYS_NOTHING = 0.5
+"""The AUROC of scores that have nothing to do with whether a query can be answered."""
+
+
+def abstention_view(found: Abstention) -> Document:
+    """Return what is shown of a threshold, and of the scores that it is taken from."""
+    sections = (Section("Method", (_abstention_method(found),), detail=Detail.DETAILS),)
+    says_nothing = f"these scores do not tell answerable questions from unanswerable ones: {_auroc(found)}"
+    warnings = (says_nothing,) if found.separation.interval.low <= _SAYS_NOTHING else ()
+    return Document(
+        "When not to answer", _abstention_lead(found), _at_threshold(found), (), warnings=warnings, sections=sections
+    )
+
+
+def _abstention_lead(found: Abstention) -> str:
+    confidence, risk = percent_text(1.0 - found.delta, 0), percent_text(found.risk, 1)
+    stage = stage_title(found.stage).lower()
+    every = found.threshold == -math.inf
+    what = (
+        "Answer every question" if every else f"Answer where the first hit of the {stage} scores {found.threshold:g} "
+    )
+    promise = (
+        f"{'' if every else 'or more'}: with {confidence} confidence at most {risk} of unanswerable questions are "
+        "answered."
+    )
+    answered, false = found.checked_on.answered, found.checked_on.false_answers
+    checked = (
+        f" On the half that took no part in the choice, {answered.count:,} of {answered.of:,} answerable questions are "
+        f"answered ({percent_text(answered.share)}), and {false.count:,} of {false.of:,} unanswerable ones."
+    )
+    return f"{what}{promise}{checked} {_auroc(found)} (0.5 for scores that say nothing)."
+
+
+def _auroc(found: Abstention) -> str:
+    return f"AUROC {interval_text(found.separation.auroc, found.separation.interval)}"
+
+
+def _at_threshold(found: Abstention) -> Table:
+    sides = (("chosen on", found.chosen_on), ("checked on", found.checked_on))
+    rows = (
+        ("answered, of the answerable", [_share(side.answered) for _, side in sides]),
+        ("answered, of the unanswerable", [_share(side.false_answers) for _, side in sides]),
+        ("wrong, of the answers", [_share(side.wrong_answers) for _, side in sides]),
+        ("not answered, of all", [figure_cell(side.no_answer_rate) for _, side in sides]),
+        (f"Recall@{found.k}, 0 where not answered", [figure_cell(side.recall) for _, side in sides]),
+    )
+    return Table(
+        "What the threshold does on the half that it was chosen on, and on the other",
+        ("", *(title for title, _ in sides)),
+        tuple(row_of((words, *cells)) for words, cells in rows),
+        confidence=_CONFIDENCE,
+    )
+
+
+def _share(share: AnsweredShare) -> Cell:
+    return figure_cell(share.share, share.interval) if share.of else figure_cell(math.nan)
+
+
+def _abstention_method(found: Abstention) -> str:
+    return (
+        "The threshold is chosen on one half of the questions by a risk-controlling prediction set (Bates et al. 2021) "
+        "with the exact binomial bound, and checked on the other. So many questions "
+        f"certify shares from {percent_text(found.smallest_risk)} on. Intervals of shares are exact (Clopper and "
+        "Pearson), that of AUROC is Newcombe's (2006). The guarantee holds for questions like these, as long as the "
+        "index, the models and their settings stay the same."
     )

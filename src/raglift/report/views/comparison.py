@@ -54,7 +54,6 @@ from raglift.report.sentences import (
     failure_analysis_sentence,
     failure_sentence,
 )
-from raglift.report.views.agents import agents_sections
 from raglift.report.views.measured import measured_together, queries_text
 from raglift.report.views.parts import (
     beside_columns,
@@ -69,6 +68,7 @@ from raglift.report.views.parts import (
     slices_table,
     truncation,
 )
+from raglift.report.views.sessions import agents_sections
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import TIED
 from raglift.types.metric import Metric, Tokens

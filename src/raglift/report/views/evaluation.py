@@ -177,15 +177,6 @@ def _figures_alone(evaluation: Evaluation) -> Document:
     )
 
 
-def _stage_column(evaluation: Evaluation, stage: str, title: str) -> Column[Metric]:
-    """Return the column of the means after a stage, with their marks."""
-
-    def cell(metric: Metric) -> Cell:
-        return mean_cell(metric, evaluation.scores.mean(stage, metric), None, marks(evaluation, stage, metric))
-
-    return Column(title, cell)
-
-
 def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
     """Yield what follows the headline; of a run that failed whole, no charts and tables full of zeros."""
     evaluation, lift, primary = found.evaluation, found.lift, found.primary
@@ -305,6 +296,10 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
     def after(metric: Metric) -> Cell:
         return mean_cell(metric, lift.row(metric).after, None, marks(evaluation, evaluation.after, metric))
 
+    def between(stage: str) -> Column[Metric]:
+        means = evaluation.scores.mean
+        return Column(stage, lambda one: mean_cell(one, means(stage, one), None, marks(evaluation, stage, one)))
+
     def test(place: int) -> Callable[[Metric], Cell]:
         return lambda metric: test_cells(metric, lift.row(metric).difference, alpha=alpha)[place]
 
@@ -314,7 +309,7 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
     columns: list[Column[Metric]] = [
         Column("metric", mean_title, words=True),
         Column(f"before ({evaluation.before})", before),
-        *(_stage_column(evaluation, stage, stage) for stage in evaluation.scores.stages[1:-1]),
+        *map(between, evaluation.scores.stages[1:-1]),
         Column(f"after ({evaluation.after})", after),
         Column("lift", test(0)),
         Column("p (unadjusted)", test(1)),

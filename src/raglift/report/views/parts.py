@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from raglift.analysis.costs import CONTEXT, median_latency
 from raglift.analysis.outcomes import OUTCOMES
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Column, RowT, Table, row_of, table_from
+from raglift.rendering.document import Cell, Column, RowT, Table, row_of
 from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
 from raglift.report.fairness import beside_of
 from raglift.report.format import (
@@ -25,13 +24,12 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import BEYOND, TRUNCATED, counted, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
     from raglift.analysis.records import TagSlice, TagSlices
     from raglift.results.evaluation import Evaluation
-    from raglift.types.metric import Calls, Tokens
 
 
 # What metrics mean, in words.
@@ -84,31 +82,6 @@ def few_metrics(primary: Metric, known: Sequence[Metric], named: Sequence[Metric
     without = [metric for metric in known if metric.depth is None]
     of_prompts = [metric for metric in known if MEASURES[metric.name].needs_budget]
     return list(dict.fromkeys([*list(dict.fromkeys([primary, *usual, *beside, *without]))[:_MOST], *of_prompts]))
-
-
-def by_depth(
-    metrics: Sequence[Metric],
-    cell: Callable[[Metric], Cell | str],
-    caption: str,
-    *,
-    name: Callable[[Metric], str] = mean_title,
-) -> Table:
-    """Return a row for each measure and a column for each depth; a cell is empty where nothing was taken."""
-    columns: list[Column[Metric]] = [Column("metric", name, words=True)]
-    for depth in dict.fromkeys(metric.depth for metric in metrics):
-        above = "all hits" if depth is None else f"k = {depth}" if isinstance(depth, int) else str(depth)
-        columns.append(Column(above, partial(_at_depth, metrics, cell, depth)))
-    return table_from(columns, dict.fromkeys(replace(metric, depth=None) for metric in metrics), caption)
-
-
-def _at_depth(
-    known: Collection[Metric],
-    cell: Callable[[Metric], Cell | str],
-    depth: int | Tokens | Calls | None,
-    measure: Metric,
-) -> Cell | str:
-    metric = replace(measure, depth=depth)
-    return cell(metric) if metric in known else ""
 
 
 def named_columns(metrics: Iterable[Metric], cell: Callable[[RowT, Metric], Cell]) -> list[Column[RowT]]:
