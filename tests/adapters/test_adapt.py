@@ -38,11 +38,6 @@ class QueryReranker:
         return ranking
 
 
-class AsyncQueryReranker:
-    async def arerank_one(self, query, ranking):
-        return ranking
-
-
 def search(query, k):
     return []
 
@@ -73,12 +68,11 @@ def test_every_kind_of_system_is_a_retrieve_stage(system, told):
     [
         (FakeReranker({}), "fake (0 texts)"),
         (QueryReranker(), "QueryReranker"),
-        (AsyncQueryReranker(), "AsyncQueryReranker"),
         (grade, "function grade"),
         (LangChainCompressor(), "LangChainCompressor"),
         (SimilarityPostprocessor(similarity_cutoff=0.5), "SimilarityPostprocessor"),
     ],
-    ids=["raglift", "query", "async", "function", "langchain", "llama-index"],
+    ids=["raglift", "query", "function", "langchain", "llama-index"],
 )
 def test_every_kind_of_reranker_is_a_rerank_stage(reranker, told):
     (stage,) = adapt_reranker(reranker)
@@ -93,9 +87,7 @@ def test_no_reranker_is_no_stage(reranker):
 
 
 @pytest.mark.parametrize(
-    "system",
-    [None, "bm25", 5, [search], {"a": 1}, object(), QueryReranker()],
-    ids=lambda system: type(system).__name__,
+    "system", [None, "bm25", 5, [search], {"a": 1}, object(), QueryReranker()], ids=lambda system: type(system).__name__
 )
 def test_an_unknown_system_is_refused_with_what_is_known(system):
     with pytest.raises(UnsupportedSystem, match=f"^system: found a {type(system).__name__}; expected a LangChain"):
@@ -109,16 +101,10 @@ def test_an_unknown_reranker_is_refused_with_what_is_known(reranker):
 
 
 @pytest.mark.parametrize("cls", [FakeRetriever, LangChainRetriever, LlamaIndexRetriever])
-def test_a_class_instead_of_an_object_is_named(cls):
+@pytest.mark.parametrize("adapt", [adapt_system, adapt_reranker, lambda cls: adapt_reranker([cls])])
+def test_a_class_instead_of_an_object_is_named(cls, adapt):
     with pytest.raises(UnsupportedSystem, match=f"found the class {cls.__name__}; expected an object made from it"):
-        adapt_system(cls)
-
-
-@pytest.mark.parametrize("cls", [FakeReranker, LangChainCompressor, SimilarityPostprocessor, QueryReranker])
-def test_a_reranker_class_instead_of_an_object_is_named(cls):
-    for given in (cls, [cls]):
-        with pytest.raises(UnsupportedSystem, match=f"found the class {cls.__name__}; expected an object made"):
-            adapt_reranker(given)
+        adapt(cls)
 
 
 def test_the_embedded_reranker_by_name():

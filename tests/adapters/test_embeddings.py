@@ -1,6 +1,5 @@
 """Embedding models by name, any LangChain object as one, and OpenAI's through its real client on a loopback server."""
 
-import itertools
 import logging
 import pickle
 import traceback
@@ -173,15 +172,6 @@ def test_what_does_not_pass_is_asked_once(server, status):
     with pytest.raises(ModelOutputError, match=r"openai:text-embedding-3-small failed: \w+Error: .*run again"):
         quick().embed(["who?"], "query")
     assert len(server.requests) == 1
-
-
-def test_a_wait_is_as_long_as_the_server_asks_and_is_shown(server, monkeypatch, capsys):
-    monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
-    server.answer_next(Answer(status=429, headers={"Retry-After": "0.2"}))
-    quick().embed(["who?"], "query")
-    ((first, second),) = itertools.pairwise(request.at for request in server.requests)
-    assert second - first >= 0.2
-    assert capsys.readouterr().err.startswith(f"{OPENAI}: rate limited, waiting 0.2 s (attempt 2 of 4 follows)")
 
 
 def test_finished_batches_are_kept_and_not_asked_for_again(server, tmp_path):

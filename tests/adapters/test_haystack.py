@@ -8,18 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline, SuperComponent, component
+from haystack import Document, Pipeline, component
 from haystack.components.builders import PromptBuilder
 from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
 from haystack.components.joiners import DocumentJoiner
 from haystack.components.preprocessors import DocumentSplitter
 from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
-from haystack.components.retrievers import (
-    InMemoryBM25Retriever,
-    InMemoryEmbeddingRetriever,
-    MultiQueryTextRetriever,
-    MultiRetriever,
-)
+from haystack.components.retrievers import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersSimilarityRanker
 
@@ -170,19 +165,6 @@ def test_a_retriever_ranks_and_scores_as_a_direct_call_at_the_same_depth(store, 
     assert retriever.top_k == 3
 
 
-@pytest.mark.filterwarnings("ignore:'MultiRetriever' is an experimental component")
-def test_the_retrievers_inside_another_are_asked_for_as_many(store):
-    shallow = MultiRetriever(retrievers={"a": InMemoryBM25Retriever(store, top_k=2)})
-    assert len(retrieved(shallow, 7)) == 7
-
-
-def test_several_queries_are_given_the_one(store):
-    many = MultiQueryTextRetriever(retriever=InMemoryBM25Retriever(store, top_k=3))
-    stage = adapt_system(many)[0]
-    assert hits(retrieved(many, 3)) == pairs(many.run(queries=[QUERY])["documents"])
-    assert stage.depth_fixed == ("MultiQueryTextRetriever",)
-
-
 def test_a_depth_that_is_only_an_attribute_is_raised_on_a_copy(documents):
     retriever = ByLength(documents)
     assert len(retrieved(retriever, 5)) == 5
@@ -194,20 +176,6 @@ def test_a_depth_that_is_only_an_attribute_is_raised_on_a_copy(documents):
 def test_a_depth_that_cannot_be_set_is_named(documents):
     assert adapt_system(AllOfThem(documents))[0].depth_fixed == ("AllOfThem",)
     assert len(retrieved(AllOfThem(documents), 9)) == 3
-
-
-def test_a_component_made_of_a_pipeline_is_one_stage(store):
-    pipeline = Pipeline()
-    pipeline.add_component("embedder", MockTextEmbedder())
-    pipeline.add_component("dense", InMemoryEmbeddingRetriever(store, top_k=8))
-    pipeline.connect("embedder.embedding", "dense.query_embedding")
-    whole = SuperComponent(
-        pipeline,
-        input_mapping={"query": ["embedder.text"], "top_k": ["dense.top_k"]},
-        output_mapping={"dense.documents": "documents"},
-    )
-    assert hits(retrieved(whole, 4)) == pairs(whole.run(query=QUERY, top_k=8)["documents"])[:4]
-    assert len(adapt_system(whole)) == 1
 
 
 # Pipelines
@@ -236,13 +204,6 @@ def test_both_stages_of_a_pipeline_are_those_of_a_direct_run(hybrid):
     expected = hybrid.get_component("ranker").run(documents=direct["joiner"]["documents"][:7], top_k=7)["documents"]
     assert hits(after) == pairs(expected)
     assert sorted(hit.chunk.id for hit in after) == sorted(hit.chunk.id for hit in before)
-
-
-def test_a_fusion_that_ranks_otherwise_at_a_greater_depth_keeps_its_deployed_figures(hybrid):
-    data = Dataset.from_dict({QUERY: ["The keeper walks the island in winter."], "When is the ferry?": ["noon"]})
-    evaluation = evaluate(hybrid, data, ks=(2, 5), metrics=["mrr"], depth="deep", candidates=9)
-    assert {len(trace.stages[1].ranking) for trace in evaluation.run.traces} == {2}
-    assert any("does not begin with the hits" in note for note in evaluation.notes)
 
 
 def test_the_pipeline_is_as_it_was(hybrid):
@@ -289,22 +250,6 @@ class WithQuery:
     def run(self, documents: list[Document], query: str) -> dict[str, Any]:
         scored = [Document(id=one.id, content=one.content, meta=one.meta, score=float(len(query))) for one in documents]
         return {"documents": scored[::-1]}
-
-
-def test_a_depth_that_another_component_sets_is_named(store):
-    @component
-    class Chooser:
-        @component.output_types(depth=int)
-        def run(self, query: str) -> dict[str, int]:
-            return {"depth": 2}
-
-    pipeline = Pipeline()
-    pipeline.add_component("chooser", Chooser())
-    pipeline.add_component("retriever", InMemoryBM25Retriever(store))
-    pipeline.connect("chooser.depth", "retriever.top_k")
-    (stage,) = adapt_system(pipeline)
-    assert stage.depth_fixed == ("Pipeline.retriever: InMemoryBM25Retriever (another component sets top_k)",)
-    assert len(stage.retriever.retrieve_one(QUERY, 5)) == 2
 
 
 # Rankers
@@ -359,14 +304,6 @@ def test_a_document_is_a_chunk_with_its_source_and_place(documents):
     assert chunk_of(named, "page").doc_id == "b.md"
     assert chunk_and_score(named)[1] == 0.5
     assert chunk_of(Document(content=None, meta={"kind": "picture"})).text == ""
-
-
-def test_a_function_may_return_what_a_pipeline_does(store):
-    pipeline = Pipeline()
-    pipeline.add_component("search", InMemoryBM25Retriever(store, top_k=3))
-    data = Dataset.from_dict({QUERY: ["The keeper walks the island in winter"]})
-    evaluation = evaluate(lambda query: pipeline.run({"query": query}), data, ks=(1,), metrics=["recall"])
-    assert evaluation.scores.mean("retrieve", "recall@1") == 1
 
 
 # Errors

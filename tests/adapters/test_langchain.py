@@ -140,17 +140,6 @@ def test_a_store_that_changed_only_its_plain_search_is_asked_for_that():
     assert ranking[0].score is None
 
 
-def test_a_store_without_scores_is_asked_without():
-    class Scoreless(InMemoryVectorStore):
-        def similarity_search_with_score(self, query, k=4, **kwargs):
-            raise NotImplementedError
-
-        def similarity_search(self, query, k=4, **kwargs):
-            return DOCUMENTS[:k]
-
-    assert len(retrieve(Scoreless(EMBEDDING), k=4)) == 4
-
-
 def test_mmr_and_filters_fetch_enough_to_reach_the_depth(store):
     store = FAISS.from_texts([f"{n} {line}" for n in range(4) for line in TEXT.splitlines()], EMBEDDING)
     assert len(retrieve(store.as_retriever(search_type="mmr"), k=40)) == 40
@@ -168,11 +157,6 @@ def test_depth_is_raised_on_copies_of_nested_retrievers_only(bm25, dense):
     assert ensemble.retrievers[1] is dense
     assert stage.system == "EnsembleRetriever(BM25Retriever + VectorStoreRetriever(FAISS))"
     assert stage.depth_fixed == ()
-
-
-def test_depth_is_never_lowered_and_the_ranking_is_cut(bm25, dense):
-    deep = EnsembleRetriever(retrievers=[bm25.model_copy(update={"k": 12}), dense.model_copy()])
-    assert [chunk.text for chunk in retrieve(deep, k=3).chunks] == texts(deep.invoke(QUERY)[:3])
 
 
 @pytest.mark.parametrize(
@@ -194,16 +178,6 @@ def test_depth_is_never_lowered_and_the_ranking_is_cut(bm25, dense):
 def test_wrappers_let_the_depth_through(bm25, wrap):
     assert len(retrieve(wrap(bm25), k=9)) == 9
     assert bm25.k == 2
-
-
-def test_a_way_whose_depth_is_fixed_is_named_by_its_branch(bm25):
-    stage = only_stage(RunnableBranch((lambda query: True, FirstLines()), bm25))
-    assert stage.depth_fixed == ("RunnableBranch.branches[0]: FirstLines",)
-    assert stage.system == "RunnableBranch(FirstLines + BM25Retriever)"
-
-
-def test_a_bound_k_is_raised_too(dense):
-    assert len(retrieve(dense.bind(k=1), k=9)) == 9
 
 
 def test_a_private_retriever_is_reached_as_well(store):

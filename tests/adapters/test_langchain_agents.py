@@ -3,7 +3,6 @@
 import asyncio
 import time
 import warnings
-from typing import Annotated
 
 import pytest
 from typing_extensions import TypedDict
@@ -20,12 +19,10 @@ with warnings.catch_warnings():
     from langchain_community.retrievers import BM25Retriever
     from langgraph.graph import START, MessagesState, StateGraph
     from langgraph.prebuilt import create_react_agent
-    from langgraph.types import Command
 from langchain_core.documents import BaseDocumentCompressor
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import InjectedToolCallId, create_retriever_tool, tool
+from langchain_core.tools import create_retriever_tool, tool
 
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved:DeprecationWarning")
 
@@ -165,31 +162,6 @@ def test_a_reranker_inside_a_tool_is_seen_by_what_the_tool_hands_on_or_says(bm25
         assert calls_of(session) == [("tall keeper", {"retrieve": before, "rerank": shortest(before)})]
 
 
-def test_a_retriever_that_calls_another_one_without_its_callbacks_is_one_search(bm25, found):
-    class Around(BaseRetriever):
-        inner: BaseRetriever
-
-        def _get_relevant_documents(self, query, *, run_manager):
-            return self.inner.invoke(query)[::-1]
-
-    session = session_of(create_agent(saying(searching("tall keeper"), "done"), [retriever_tool(Around(inner=bm25))]))
-    before = found("tall keeper")
-    assert calls_of(session) == [("tall keeper", {"retrieve": before, "rerank": before[::-1]})]
-
-
-def test_a_tool_that_answers_with_a_command_to_the_graph(bm25, found):
-    @tool
-    def search(query: str, tool_call_id: Annotated[str, InjectedToolCallId]):
-        """Search the letters."""
-        documents = bm25.invoke(query)
-        message = ToolMessage(documents[0].page_content, tool_call_id=tool_call_id, artifact=documents[:1])
-        return Command(update={"messages": [message]})
-
-    session = session_of(create_agent(saying(searching("tall keeper"), "done"), [search]))
-    before = found("tall keeper")
-    assert calls_of(session) == [("tall keeper", {"retrieve": before, "rerank": before[:1]})]
-
-
 def test_a_tool_that_asks_another_agent_is_no_search_but_the_searches_of_that_agent_are(bm25, found):
     inner = create_agent(
         saying(searching("tall keeper"), searching("deaf keeper"), "A letter."), [retriever_tool(bm25)]
@@ -276,14 +248,6 @@ def test_nodes_that_retrieve_at_the_same_time_are_in_one_order(bm25):
         assert [call.query for call in session_of(graph).calls] == ["tall keeper", "deaf keeper", "sad keeper"]
 
 
-def test_a_graph_that_retrieves_by_other_means_has_the_documents_of_its_state(bm25, found):
-    documents = bm25.invoke(QUERY)
-    session = session_of(graph(Asked, retrieve=lambda state: {"documents": documents}))
-    assert calls_of(session) == [(QUERY, {"retrieve": found(QUERY)})]
-    assert texts(session.context) == found(QUERY)
-    assert session_of(graph(Asked, retrieve=lambda state: {"documents": []})).calls == ()
-
-
 # What reached the answer.
 
 
@@ -347,15 +311,6 @@ def test_a_call_that_failed_is_a_call_and_the_session_goes_on_if_the_agent_does(
 def agent_that_handles_errors(agent):
     agent.nodes["tools"].bound._handle_tool_errors = True
     return agent
-
-
-def test_a_session_that_breaks_off_keeps_the_calls_before(dataset):
-    turns = saying(searching("tall keeper"), searching("deaf keeper"))
-    with pytest.raises(QueryFailed, match=r"the first: retrieve: .*no connection") as caught:
-        rl.evaluate(create_agent(turns, [breaking]), first(dataset, 2), retries=0)
-    (trace, _) = caught.value.evaluation.run.traces
-    assert [call.query for call in trace.calls] == ["tall keeper", "deaf keeper"]
-    assert texts(trace.calls[0].ranking) == [LINES[2]]
 
 
 def first(dataset, most):

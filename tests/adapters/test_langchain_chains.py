@@ -21,7 +21,6 @@ with warnings.catch_warnings():
     from langchain_classic.chains import (
         ConversationalRetrievalChain,
         RetrievalQA,
-        RetrievalQAWithSourcesChain,
         create_history_aware_retriever,
         create_retrieval_chain,
     )
@@ -114,17 +113,10 @@ def answering(model, keys):
     "build",
     [
         lambda bm25, model, stuff: create_retrieval_chain(bm25, stuff),
-        lambda bm25, model, stuff: history_aware(model, bm25),
-        pytest.param(
-            lambda bm25, model, stuff: create_retrieval_chain(history_aware(model, bm25), stuff),
-            marks=pytest.mark.slow,
-            id="retrieval chain, history-aware",
-        ),
+        lambda bm25, model, stuff: create_retrieval_chain(history_aware(model, bm25), stuff),
         lambda bm25, model, stuff: create_retrieval_chain(bm25, stuff).pick("context"),
-        lambda bm25, model, stuff: RetrievalQA.from_chain_type(model, retriever=bm25),
         lambda bm25, model, stuff: RetrievalQA.from_chain_type(model, retriever=bm25).with_config(tags=["tagged"]),
         lambda bm25, model, stuff: ConversationalRetrievalChain.from_llm(model, retriever=bm25),
-        lambda bm25, model, stuff: RetrievalQAWithSourcesChain.from_chain_type(model, retriever=bm25),
         lambda bm25, model, stuff: RunnableParallel(context=bm25, question=RunnablePassthrough()),
         lambda bm25, model, stuff: (
             RunnableParallel(context=bm25, question=RunnablePassthrough())
@@ -138,20 +130,6 @@ def answering(model, keys):
             .assign(context=lambda state: "\n".join(document.page_content for document in state["documents"]))
             .assign(answer=answering(model, "{context} {question}"))
         ),
-    ],
-    ids=[
-        "retrieval chain",
-        "history-aware retriever",
-        "retrieval chain, history-aware",
-        "picked",
-        "RetrievalQA",
-        "RetrievalQA with_config",
-        "ConversationalRetrievalChain",
-        "RetrievalQAWithSourcesChain",
-        "RunnableParallel",
-        "RunnableParallel with an answer",
-        "assign, with a key of its own",
-        "documents and a formatted context",
     ],
 )
 def test_a_chain_is_asked_for_its_documents_and_its_model_for_nothing(bm25, model, stuff, build):
@@ -390,17 +368,3 @@ def test_what_cannot_be_asked_or_has_no_documents_is_refused(bm25, model, datase
         rl.evaluate(RunnableParallel(system) if isinstance(system, dict) else system, dataset)
     assert does is None or f"def retrieve(query):\n        return {does}" in str(caught.value)
     assert len(model.asked) == 0
-
-
-def test_a_chain_that_answers_without_documents_is_not_asked_to_the_end(dataset, model):
-    chain = RunnablePassthrough.assign(answer=ChatPromptTemplate.from_template("{input}") | model)
-    with pytest.raises(UnsupportedSystem, match="a dict with the keys 'input', 'answer'; expected a list of results"):
-        rl.evaluate(chain, dataset)
-    assert len(model.asked) == 3 < len(dataset)
-
-
-def test_a_chain_that_fails_on_every_query_raises_the_first_cause(bm25, dataset):
-    chain = bm25 | RunnableLambda(lambda found: found[0].metadata["page"])
-    with pytest.raises(QueryFailed, match=r"every query failed; the first: retrieve: KeyError: 'page'") as caught:
-        rl.evaluate(chain, dataset, ks=(1,), metrics=["recall"])
-    assert caught.value.evaluation.scores.mean("retrieve", "recall@1") == 0

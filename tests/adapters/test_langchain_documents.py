@@ -20,10 +20,7 @@ def retrieve(system):
 
 
 def test_strings_are_documents_and_anything_else_is_an_error_of_that_query():
-    assert [chunk.text for chunk in retrieve(RunnableLambda(lambda query: ["one", query])).chunks] == [
-        "one",
-        QUERY,
-    ]
+    assert [chunk.text for chunk in retrieve(RunnableLambda(lambda query: ["one", query])).chunks] == ["one", QUERY]
     for wrong in ("an answer", [DOCUMENT, 7], [(DOCUMENT, "0.5")], None):
         with pytest.raises(ConfigurationError, match=r"RunnableLambda: returned .* expected a list"):
             retrieve(RunnableLambda(lambda query, wrong=wrong: wrong))

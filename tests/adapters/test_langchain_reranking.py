@@ -14,12 +14,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
     from langchain_classic.retrievers import ContextualCompressionRetriever
     from langchain_classic.retrievers.document_compressors import (
-        CrossEncoderReranker,
         DocumentCompressorPipeline,
         EmbeddingsFilter,
         LLMChainExtractor,
     )
-    from langchain_community.cross_encoders import HuggingFaceCrossEncoder
     from langchain_community.document_transformers import EmbeddingsRedundantFilter, LongContextReorder
     from langchain_community.retrievers import BM25Retriever
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
@@ -42,11 +40,6 @@ DOCUMENTS = [
 CANDIDATES = Ranking.of((chunk_of(document), None) for document in DOCUMENTS)
 QUERY = "Who spoke French?"
 EMBEDDING = DeterministicFakeEmbedding(size=16)
-
-
-@pytest.fixture
-def cross_encoder(tiny_cross_encoder):
-    return HuggingFaceCrossEncoder(model_name=str(tiny_cross_encoder))
 
 
 class Rebuilding(BaseDocumentCompressor):
@@ -83,19 +76,6 @@ def rerank(part, ranking=CANDIDATES, **options):
 
 def ids(ranking):
     return [chunk.id for chunk in ranking.chunks]
-
-
-@pytest.mark.slow
-def test_a_cross_encoder_reorders_all_candidates_by_its_own_scores(cross_encoder):
-    reranker = CrossEncoderReranker(model=cross_encoder, top_n=3)
-    (stage,) = reranker_stages(reranker)
-    reranked = stage.reranker.rerank_one(QUERY, CANDIDATES)
-    scores = cross_encoder.score([(QUERY, line) for line in LINES])
-    assert ids(reranked) == [f"line-{place}" for place in sorted(range(6), key=lambda at: -scores[at])]
-    assert all(chunk in CANDIDATES.chunks for chunk in reranked.chunks)
-    assert stage.system == "CrossEncoderReranker(HuggingFaceCrossEncoder)"
-    assert reranker.top_n == 3
-    assert len(rerank(reranker, as_deployed=True)) == 3
 
 
 @pytest.mark.parametrize(("given", "kept"), [(2, 6), (50, 6), (None, 6)])
@@ -177,26 +157,9 @@ def test_a_piece_has_offsets_where_it_occurs_once_in_its_candidate():
     assert (first.text, first.doc_id, first.start, first.end) == ("had", "war.txt", None, None)
 
 
-def test_the_id_goes_to_the_whole_text_before_a_piece_of_it():
-    def summarize(documents):
-        return [documents[0].model_copy(update={"page_content": "cough"}), documents[0]]
-
-    piece, whole = rerank(Passing(summarize)).chunks
-    assert whole is CANDIDATES.chunks[0]
-    assert piece.id != whole.id
-
-
 def test_a_document_from_elsewhere_is_a_new_chunk():
     added = rerank(Passing(lambda documents: [Document(page_content="new", metadata={"source": "b.txt"})]))
     assert (added.chunks[0].text, added.chunks[0].doc_id) == ("new", "b.txt")
-
-
-def test_a_compressor_is_not_called_without_candidates():
-    class Never(Rebuilding):
-        def compress_documents(self, documents, query, callbacks=None):
-            raise AssertionError
-
-    assert rerank(Never(), Ranking()) == Ranking()
 
 
 def test_a_compressor_that_returns_no_documents_is_named():

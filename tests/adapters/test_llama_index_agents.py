@@ -138,18 +138,6 @@ def test_a_workflow_that_retrieves_twice_and_reranks_what_it_found(index):
     ]
 
 
-def test_a_workflow_that_found_its_documents_by_other_means_has_those_of_its_result(retriever, found):
-    class Looking(Workflow):
-        @step
-        async def answer(self, event: Question) -> StopEvent:
-            return StopEvent(result=nodes)
-
-    nodes = retriever.retrieve("ferry")
-    session = session_of(Looking())
-    assert calls_of(session) == [(QUERY, {"retrieve": found("ferry")})]
-    assert texts(session.context) == found("ferry")
-
-
 def test_a_call_that_failed_is_a_call_and_the_session_goes_on(retriever, found):
     def search(input: str) -> str:  # noqa: A002
         """Search the letters."""

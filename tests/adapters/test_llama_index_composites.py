@@ -6,11 +6,7 @@ import pytest
 from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.postprocessor import SentenceTransformerRerank
-from llama_index.core.retrievers import (
-    QueryFusionRetriever,
-    RecursiveRetriever,
-    RouterRetriever,
-)
+from llama_index.core.retrievers import QueryFusionRetriever, RecursiveRetriever, RouterRetriever
 from llama_index.core.schema import IndexNode
 from llama_index.core.tools import RetrieverTool
 from llama_index.retrievers.bm25 import BM25Retriever
@@ -40,20 +36,13 @@ def ids(ranking):
 def test_fusion_deepens_its_parts_too(index, nodes, mode, state):
     bm25 = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=2)
     fusion = QueryFusionRetriever(
-        [index.as_retriever(similarity_top_k=1), bm25],
-        num_queries=1,
-        similarity_top_k=3,
-        use_async=False,
-        mode=mode,
+        [index.as_retriever(similarity_top_k=1), bm25], num_queries=1, similarity_top_k=3, use_async=False, mode=mode
     )
     before = state(fusion)
     (stage,) = retriever_stages(fusion)
 
     assert len(stage.retriever.retrieve_one(QUERY, 8)) == 8
-    assert (stage.system, stage.depth_fixed) == (
-        "QueryFusionRetriever(VectorIndexRetriever + BM25Retriever)",
-        (),
-    )
+    assert (stage.system, stage.depth_fixed) == ("QueryFusionRetriever(VectorIndexRetriever + BM25Retriever)", ())
     assert state(fusion) == before
     assert Settings.llm.calls == 0
 

@@ -23,7 +23,6 @@ import raglift as rl
 from raglift.adapters.llama_index import retriever_stages
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.retrieval.retrievers import AsyncQueryRetriever
-from raglift.types.rankings import Ranking
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [
@@ -84,18 +83,6 @@ def test_is_opened_into_its_stages_and_no_llm_is_asked(index, tiny_cross_encoder
     assert Settings.llm.calls == 0
 
 
-def test_stages_one_after_another_are_what_the_engine_does(index, tiny_cross_encoder):
-    engine = reranking_engine(index, tiny_cross_encoder)
-    first, *rest = retriever_stages(engine, as_deployed=True)
-    ranking = first.retriever.retrieve_one(QUERY, 2)
-    for stage in rest:
-        ranking = stage.reranker.rerank_one(QUERY, ranking)
-    deployed = engine.retrieve(QueryBundle(QUERY))
-
-    assert ids(ranking) == [item.node.node_id for item in deployed]
-    assert [hit.score for hit in ranking] == pytest.approx([item.score for item in deployed])
-
-
 def test_an_index_query_engine_and_a_citation_engine_are_opened(index):
     citing = CitationQueryEngine.from_args(index, similarity_top_k=1, node_postprocessors=[LongContextReorder()])
     for engine, names in ((index.as_query_engine(), []), (citing, ["LongContextReorder"])):
@@ -105,22 +92,6 @@ def test_an_index_query_engine_and_a_citation_engine_are_opened(index):
         assert ids(ranking) == ids(retrieve(index))  # whole nodes, not the citation's numbered pieces
         assert [stage.system for stage in rest] == names
     assert Settings.llm.calls == 0
-
-
-def test_a_subclass_with_steps_of_its_own_stays_whole(index, tiny_cross_encoder):
-    class Backwards(RetrieverQueryEngine):
-        def retrieve(self, query_bundle):
-            return super().retrieve(query_bundle)[::-1]
-
-    reranker = SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=1)
-    engine = Backwards.from_args(index.as_retriever(), node_postprocessors=[reranker])
-    whole = Backwards(engine.retriever, node_postprocessors=[reranker])
-    (stage,) = retriever_stages(whole)
-
-    assert len(stage.retriever.retrieve_one(QUERY, 6)) == 6
-    assert stage.system.startswith("Backwards(VectorIndexRetriever + SentenceTransformerRerank(")
-    assert len(retrieve(whole, k=6, as_deployed=True)) == 1
-    assert reranker.top_n == 1
 
 
 def test_transform_query_engine(index, tiny_cross_encoder, ask_for, state):
@@ -161,24 +132,11 @@ def test_an_engine_without_retrieve_is_asked_for_an_answer(index, ask_for):
     assert ids(retrieve(nested)) == ids(retrieve(index, query="ferry winter"))
 
 
-def test_an_engine_that_answers_with_a_string_has_no_sources():
-    class Speaks(CustomQueryEngine):
-        def custom_query(self, query_str):
-            return "forty-two"
-
-    (stage,) = retriever_stages(Speaks())
-    assert stage.retriever.retrieve_one(QUERY, 5) == Ranking()
-    assert stage.depth_fixed == ("Speaks",)
-
-
 def test_chat_engines_are_evaluated_at_their_first_message(index):
     retriever = index.as_retriever(similarity_top_k=1)
     memory = ChatMemoryBuffer.from_defaults()
     options = {"retriever": retriever, "node_postprocessors": [LongContextReorder()], "memory": memory}
-    for engine in (
-        ContextChatEngine.from_defaults(**options),
-        CondensePlusContextChatEngine.from_defaults(**options),
-    ):
+    for engine in (ContextChatEngine.from_defaults(**options), CondensePlusContextChatEngine.from_defaults(**options)):
         first, reorder = retriever_stages(engine)
         assert len(first.retriever.retrieve_one(QUERY, 4)) == 4
         assert reorder.system == "LongContextReorder"

@@ -68,11 +68,7 @@ def test_an_index_is_asked_through_its_retriever(index):
     (stage,) = retriever_stages(index)
 
     assert ids(stage.retriever.retrieve_one(QUERY, 5)) == ids(retrieve(index.as_retriever()))
-    assert (stage.system, stage.depth_fixed, stage.name) == (
-        "VectorIndexRetriever(SimpleVectorStore)",
-        (),
-        "retrieve",
-    )
+    assert (stage.system, stage.depth_fixed, stage.name) == ("VectorIndexRetriever(SimpleVectorStore)", (), "retrieve")
 
 
 def test_hybrid_depths_are_raised_where_they_are_set(index):
@@ -120,13 +116,6 @@ def test_retrievers_that_return_everything_have_no_fixed_depth(nodes):
     leaf = tree.as_retriever(retriever_mode="select_leaf_embedding")
     assert retriever_stages(leaf)[0].depth_fixed == ("TreeSelectLeafEmbeddingRetriever",)
     assert len(retrieve(leaf)) == 1
-
-
-def test_a_depth_of_none_is_no_limit(nodes):
-    retriever = SummaryIndex(nodes).as_retriever(retriever_mode="embedding", similarity_top_k=None)
-
-    assert len(retrieve(retriever, k=6)) == 6
-    assert retriever_stages(retriever)[0].depth_fixed == ()
 
 
 def test_k_is_a_depth_only_where_nothing_else_is(nodes):

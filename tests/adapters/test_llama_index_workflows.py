@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.instrumentation import root_dispatcher
 from llama_index.core.llms import ChatMessage, ChatResponse, CompletionResponse, CustomLLM, LLMMetadata, MockLLM
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -226,14 +225,6 @@ def test_a_function_may_return_what_an_agent_does(retriever, found):
     assert retrieved(ask) == found("\ninput is ferry\n")
 
 
-def test_nothing_stays_registered_and_no_memory_is_kept(retriever):
-    tool = RetrieverTool.from_defaults(retriever, name="search", description="Searches.")
-    before, model = list(root_dispatcher.span_handlers), Calling(turns=searching("search", "ferry"))
-    rl.evaluate(FunctionAgent(tools=[tool], llm=model), rl.Dataset.from_dict({"a ferry": ["x"], "bread": ["y"]}))
-    assert root_dispatcher.span_handlers == before
-    assert model.asked == 4  # with the turns of the first query in its memory it would answer the second at once
-
-
 class Names(StartEvent):
     names: list[str]
 
@@ -242,20 +233,6 @@ class Listing(Workflow):
     @step
     async def answer(self, event: Names) -> StopEvent:
         return StopEvent(result=event.names)
-
-
-class Optional(StartEvent):
-    query: str | None = None
-    most: int = 3
-
-
-def test_a_field_that_is_known_need_not_be_required(engine, found):
-    class Answering(Workflow):
-        @step
-        async def answer(self, event: Optional) -> StopEvent:
-            return StopEvent(result=await engine.aquery(event.query))
-
-    assert retrieved(Answering()) == found(QUERY)
 
 
 class TwoQuestions(StartEvent):

@@ -1,7 +1,5 @@
 """What functions return: mappings, search engines' answers, data frames; and what is no ranking."""
 
-import asyncio
-import importlib
 import itertools
 
 import numpy as np
@@ -14,7 +12,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 import raglift as rl
 from raglift.adapters.functions import retriever_stage
 from raglift.adapters.results import results_in
-from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
+from raglift.errors import ConfigurationError, UnsupportedSystem
 
 FOUND = ["The keeper trims the lamp.", "The ferry leaves at noon."]
 DOCUMENTS = [Document(page_content=text, metadata={"source": "log.md"}) for text in FOUND]
@@ -115,19 +113,6 @@ def test_a_data_frame_of_polars():
         ranking_of(frame.lazy())
 
 
-def test_nothing_is_imported_to_read_a_list(monkeypatch):
-    real = importlib.import_module
-    asked = []
-    monkeypatch.setattr(importlib, "import_module", lambda name, *rest: asked.append(name) or real(name, *rest))
-    ranking_of(FOUND)
-    assert not [name for name in asked if name.startswith(("pandas", "polars"))]
-
-
-async def search(query):
-    await asyncio.sleep(0)
-    return set(FOUND)
-
-
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
@@ -165,35 +150,9 @@ def test_what_is_no_ranking_is_refused_by_what_was_found_and_expected(answer, fo
     assert str(caught.value).startswith(f"search returned {found}")
 
 
-def test_an_async_function_is_refused_alike():
-    with pytest.raises(UnsupportedSystem, match="search returned a set, which has no order"):
-        rl.evaluate(search, rl.Dataset.from_dict({"who?": [FOUND[0]]}))
-
-
 def test_a_row_without_a_text_is_named():
     with pytest.raises(ConfigurationError, match="found a row of a data frame with a NoneType in the column 'text'"):
         ranking_of(pd.DataFrame({"text": [FOUND[0], None]}))
-
-
-def test_a_function_that_fails_on_every_query_raises_the_first_cause():
-    def down(query):
-        raise ConnectionError("no index")
-
-    data = rl.Dataset.from_dict({"who?": [FOUND[0]], "when?": [FOUND[1]]})
-    with pytest.raises(QueryFailed) as caught:
-        rl.evaluate(down, data, retries=0)
-    assert str(caught.value) == "every query failed; the first: retrieve: ConnectionError: no index"
-    assert [trace.stages for trace in caught.value.evaluation.run.traces] == [(), ()]
-
-
-def test_a_reranker_that_fails_on_every_query_leaves_what_was_retrieved():
-    def down(query, texts):
-        raise ConnectionError("no model")
-
-    data = rl.Dataset.from_dict({"who?": [FOUND[0]]})
-    with pytest.raises(QueryFailed, match="every query failed; the first: rerank: ConnectionError") as caught:
-        rl.evaluate(lambda query: FOUND, data, reranker=down, retries=0, ks=(1,), metrics=["recall"])
-    assert caught.value.evaluation.scores.mean("retrieve", "recall@1") == 1
 
 
 def test_an_answer_without_an_end_is_refused_and_one_with_an_end_is_read() -> None:

@@ -19,7 +19,7 @@ from llama_index.core.node_parser import TokenTextSplitter as LlamaTokenTextSpli
 from raglift.adapters.splitters import SplitterChunker, as_chunker, chunker_by_name
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.retrieval.chunkers import RecursiveChunker, TokenChunker
+from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.text.tokens import load_encoding
 from raglift.types.documents import Chunk, Document
 
@@ -31,12 +31,10 @@ TOKENS = load_encoding("cl100k_base")
 SIZED = {"chunk_size": 60, "chunk_overlap": 12}
 IN_TOKENS = {"length_function": TOKENS.count}
 SPLITTERS: dict[str, Any] = {
-    "recursive": RecursiveCharacterTextSplitter(**SIZED),
     "recursive in tokens": RecursiveCharacterTextSplitter(**SIZED, **IN_TOKENS),
     "Markdown": MarkdownTextSplitter(**SIZED, **IN_TOKENS),
     "characters": CharacterTextSplitter(**SIZED),
     "sentences": SentenceSplitter(**SIZED),
-    "sentences by characters": SentenceSplitter(**SIZED, tokenizer=list),
     "tokens": LlamaTokenTextSplitter(**SIZED),
 }
 
@@ -60,14 +58,6 @@ def test_chunks_are_the_splitters_own_each_located(name: str, documents: tuple[D
         covered = {place for chunk in mine for place in range(chunk.start or 0, chunk.end or 0)}
         assert all(letter.isspace() or place in covered for place, letter in enumerate(document.text))
     assert len({chunk.id for chunk in chunks}) == len(chunks)
-
-
-@pytest.mark.slow
-def test_chunks_of_the_book_are_those_of_raglifts_own(book_path: Path) -> None:
-    book = [Document("book", book_path.read_text(encoding="utf-8-sig")[:300_000])]
-    splitter = RecursiveCharacterTextSplitter(chunk_size=200, chunk_overlap=40, **IN_TOKENS)
-    own = RecursiveChunker(200, 40, "tokens").split(book)
-    assert [(c.start, c.end) for c in SplitterChunker(splitter).split(book)] == [(c.start, c.end) for c in own]
 
 
 @dataclass
@@ -132,12 +122,6 @@ def test_the_frameworks_lines_for_each_long_chunk_are_kept_back(caplog: pytest.L
     assert not caplog.records
 
 
-def test_raglifts_own_chunkers_by_name() -> None:
-    assert chunker_by_name("recursive:1000/100") == RecursiveChunker(1000, 100)
-    assert chunker_by_name(" token:250/125 ") == TokenChunker(250, 125)
-    assert as_chunker(RecursiveChunker(9, 1)) == as_chunker("recursive:9/1")
-
-
 def test_a_splitter_by_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_splitters.py").write_text(
         "from raglift.retrieval import RecursiveChunker\n"
@@ -177,10 +161,7 @@ def test_what_is_no_splitter_is_refused(given: Any) -> None:
 
 @pytest.mark.parametrize(
     ("splitter", "message"),
-    [
-        (lambda text: 1 / 0, "ZeroDivisionError"),
-        (lambda text: [text, 7], "it returned a int; expected texts"),
-    ],
+    [(lambda text: 1 / 0, "ZeroDivisionError"), (lambda text: [text, 7], "it returned a int; expected texts")],
 )
 def test_a_splitter_that_fails_is_named_with_the_document(splitter: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"failed on the document 'd': .*{message}"):

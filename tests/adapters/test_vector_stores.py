@@ -17,7 +17,7 @@ from raglift.types.labels import Fact, Passage, Query
 from .stores import TEXTS, YEARS, K, Model, Words, documents, index_over, nodes, vector_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
@@ -56,13 +56,6 @@ def simple() -> Any:
     return VectorStoreIndex(nodes(), embed_model=Model()).as_retriever(similarity_top_k=K)
 
 
-def llama_faiss() -> Any:
-    import faiss
-    from llama_index.vector_stores.faiss import FaissVectorStore
-
-    return index_over(FaissVectorStore(faiss_index=faiss.IndexFlatL2(16)))
-
-
 def llama_qdrant() -> Any:
     from llama_index.vector_stores.qdrant import QdrantVectorStore
     from qdrant_client import QdrantClient
@@ -75,22 +68,15 @@ STORES: dict[str, Callable[[], Any]] = {
     "LangChain in memory": in_memory,
     "LangChain Qdrant": qdrant,
     "LlamaIndex simple": simple,
-    "LlamaIndex FAISS": llama_faiss,
     "LlamaIndex Qdrant": llama_qdrant,
 }
-FILTERING = [name for name in STORES if name != "LlamaIndex FAISS"]
-"""LlamaIndex' FAISS raises for filters."""
 
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
     return Dataset(
         tuple(
-            Query(
-                f"q{number}",
-                f"What about the {text.split()[1]} is {text.split()[3]}",
-                (Fact((Passage(text),)),),
-            )
+            Query(f"q{number}", f"What about the {text.split()[1]} is {text.split()[3]}", (Fact((Passage(text),)),))
             for number, text in enumerate(TEXTS[::7])
         ),
         name="log",
@@ -106,7 +92,7 @@ def filtered(data: Dataset) -> Dataset:
     return Dataset(tuple(queries), name="log by year")
 
 
-@pytest.mark.parametrize("name", FILTERING)
+@pytest.mark.parametrize("name", STORES)
 def test_filters_are_passed_on_to_the_store(name: str, filtered: Dataset) -> None:
     retriever = STORES[name]()
     if name == "LangChain FAISS":
@@ -122,7 +108,7 @@ def test_filters_are_passed_on_to_the_store(name: str, filtered: Dataset) -> Non
     assert "filter" not in getattr(retriever, "search_kwargs", {})  # the user's object is as it was
 
 
-@pytest.mark.parametrize("name", FILTERING)
+@pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize(
     "written",
     [
@@ -143,7 +129,7 @@ def test_lists_ranges_and_truth_are_passed_on(name: str, written: dict[str, Any]
     assert all(Filter.of(written).matches(chunk.metadata) for chunk in trace.stages[0].ranking.chunks)
 
 
-@pytest.mark.parametrize("name", FILTERING)
+@pytest.mark.parametrize("name", STORES)
 def test_a_retrievers_own_filter_holds_beside_that_of_a_query(name: str) -> None:
     from raglift.adapters.filters import langchain_filter, llama_index_filters
 
@@ -191,11 +177,3 @@ def test_a_store_that_ignores_filters_is_found(filtered: Dataset) -> None:
         for chunk in trace.stages[0].ranking.chunks
     )
     assert f"returned {wrong} hits" in note
-
-
-def test_a_store_that_refuses_filters_fails_on_these_queries_alone(data: Dataset, filtered: Dataset) -> None:
-    both = Dataset((*data.queries[:3], *(Query(f"f{q.id}", q.text, q.facts, filter=q.filter) for q in filtered)))
-    evaluation = evaluate(llama_faiss(), both, ks=(1,))
-    failed: Sequence[Any] = [trace for trace in evaluation.run.traces if trace.error is not None]
-    assert len(failed) == len(filtered)
-    assert "Metadata filters not implemented for Faiss" in str(failed[0].error)

@@ -218,8 +218,7 @@ CASES: tuple[Case, ...] = (
     _runnable("branch.RunnableBranch", lambda c: RunnableBranch((lambda query: "E02" in query, diverse(c)), dense(c))),
     _compressor("cross_encoder_rerank.CrossEncoderReranker", cross),
     _compressor(
-        "base.DocumentCompressorPipeline",
-        lambda c: DocumentCompressorPipeline(transformers=[nearest(c), cross(c)]),
+        "base.DocumentCompressorPipeline", lambda c: DocumentCompressorPipeline(transformers=[nearest(c), cross(c)])
     ),
     _compressor("embeddings_filter.EmbeddingsFilter", nearest, "k"),
     _compressor(

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import socketserver
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.llm.dot_env import KEYS, SETTINGS, load_dot_env
-from raglift.testing.openai_server import OpenAIServer
 
 KEY = "sk-proj-9fQ2/x+Zt7=Lw-VerySecret-0042"
 SERVER = "https://me:pw@elsewhere.example:8443/v1"
@@ -165,78 +160,3 @@ def test_what_is_from_one_place_is_set(
 
 
 # On the wire.
-
-
-class _Listener(socketserver.ThreadingTCPServer):
-    """A proxy, and a server of traces, that keeps what it gets."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        self.heard: list[bytes] = []
-        heard = self.heard
-
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                self.request.settimeout(5)
-                heard.append(self.request.recv(65536))
-                self.request.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-@pytest.fixture
-def listener() -> Iterator[_Listener]:
-    with _Listener() as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-
-
-_ASKING = """
-from pydantic import BaseModel
-
-from raglift.llm.language_models import language_model
-from raglift.llm.replies import FilledPrompt
-from raglift.utilities.retrying import RetryPolicy
-
-class Word(BaseModel):
-    word: str
-
-
-print(language_model(retry_policy=RetryPolicy(1, 5.0)).ask(FilledPrompt("p@1", "Say it.", "Now."), Word))
-"""
-
-
-@pytest.mark.slow
-def test_no_request_goes_where_dot_env_would_lead_it(tmp_path: Path, listener: _Listener) -> None:
-    certificate = tmp_path / "trusted.pem"
-    certificate.write_text("none", encoding="utf-8")
-    to_listener = dict.fromkeys(
-        ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_PROXY", "http_proxy", "all_proxy"), listener.address
-    )
-    traced = {"LANGCHAIN_TRACING_V2": "true", "LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "x"}
-    traced |= dict.fromkeys(
-        ("LANGCHAIN_ENDPOINT", "LANGSMITH_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"), listener.address
-    )
-    file = {**to_listener, **traced, "SSL_CERT_FILE": str(certificate), "OPENAI_API_BASE": f"{listener.address}/v1"}
-    (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in file.items()), encoding="utf-8")
-    with OpenAIServer(key=KEY) as server:
-        clean = {name: value for name, value in os.environ.items() if name not in file}
-        done = subprocess.run(
-            [sys.executable, "-c", _ASKING],
-            cwd=tmp_path,
-            env={**clean, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": KEY},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert listener.heard == []
-    assert done.returncode == 0, done.stderr
-    assert len(server.requests) == 1
-    assert "HTTP_PROXY" in done.stderr

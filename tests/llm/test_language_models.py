@@ -10,11 +10,11 @@ import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field
 
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, ModelOutputError, ModelUnavailable
 from raglift.llm.language_models import language_model
-from raglift.llm.replies import FilledPrompt, Usage, secrets_of
+from raglift.llm.replies import FilledPrompt, Usage
 from raglift.testing.openai_server import Answer, OpenAIServer
 from raglift.utilities.retrying import RetryPolicy
 
@@ -58,9 +58,9 @@ def made(server):
     return make
 
 
-@pytest.fixture(params=CLIENTS)
-def model(request, made):
-    return made(request.param)
+@pytest.fixture
+def model(made):
+    return made("by name")
 
 
 def asked(server):
@@ -86,11 +86,6 @@ def test_the_prompt_goes_as_it_is(server, model):
         ]
 
 
-def test_text_without_utf8_is_sent_with_replacements(server, model):
-    model.ask(FilledPrompt("p@1", "Grade.", "lone \ud800 surrogate"), Grade)
-    assert asked(server)[0][1]["content"] == "lone � surrogate"
-
-
 def test_openai_is_asked_for_the_form_strictly(server, made):
     made("by name").ask(PROMPT, Grade)
     schema = server.requests[0].body["response_format"]["json_schema"]
@@ -104,22 +99,21 @@ def test_openai_is_asked_for_the_form_strictly(server, made):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     "answer",
     [
         Answer(status=429, headers={"Retry-After": "0.05"}),
-        Answer(status=500),
         Answer(cut_off=True),
         Answer(text='{"grade": 7, "reason": ""}'),
-        Answer(text="I think it is a 3."),
         Answer(text='{"grade": 3, "rea', finish_reason="length"),
         Answer(body=b"<html>Bad gateway</html>"),
     ],
-    ids=["429", "500", "cut off", "not allowed", "prose", "length", "html"],
+    ids=["429", "cut off", "not allowed", "length", "html"],
 )
-def test_what_passes_is_asked_again(server, model, answer):
+def test_what_passes_is_asked_again(server, made, client, answer):
     server.answer_next(answer, RIGHT)
-    assert model.ask(PROMPT, Grade).value == Grade(grade=3, reason="it says so")
+    assert made(client).ask(PROMPT, Grade).value == Grade(grade=3, reason="it says so")
     assert asked(server)[0] == asked(server)[1]
     assert len(server.requests) == 2
 
@@ -131,29 +125,13 @@ def test_a_slow_answer_is_given_up_and_asked_again(server, made):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (Answer(text='{"grade": 7, "reason": ""}'), "the answer is not what was asked for"),
-        (Answer(text='{"gra', finish_reason="length"), "the answer was cut off at its limit of tokens"),
-        (Answer(body=b"<html>"), "the reply is not what was asked for"),
-    ],
-    ids=["not allowed", "length", "html"],
-)
-def test_an_answer_that_stays_damaged_is_asked_for_three_times(server, model, answer, reason):
-    server.answer_next(*[answer] * 3)
-    with pytest.raises(ModelOutputError, match=f"the language model .* failed after 3 attempts .*: {reason}") as caught:
-        model.ask(PROMPT, Grade)
-    assert len(server.requests) == 3
-    assert not isinstance(caught.value, ModelUnavailable)
-
-
-@pytest.mark.slow
 def test_what_damaged_answers_were_billed_is_counted(server, model):
     server.answer_next(Answer(text='{"grade": '), Answer(text='{"gra', finish_reason="length"), RIGHT)
     assert model.ask(PROMPT, Grade).usage == Usage(27, 8)
     server.answer_next(*[Answer(text="no")] * 3)
-    with pytest.raises(ModelOutputError) as caught:
+    with pytest.raises(
+        ModelOutputError, match=r"failed after 3 attempts .*: the answer is not what was asked for"
+    ) as caught:
         model.ask(PROMPT, Grade)
     assert caught.value.usage == Usage(27, 3)
 
@@ -176,32 +154,10 @@ def test_what_no_other_prompt_would_pass_is_said_at_once(server, model, status):
     assert len(server.requests) == 1
 
 
-def test_a_quota_that_is_used_up_is_not_waited_for(server, model):
-    server.answer_next(Answer(status=429, body={"error": {"message": "pay first", "code": "insufficient_quota"}}))
-    with pytest.raises(ModelUnavailable, match="pay first"):
-        model.ask(PROMPT, Grade)
-    assert len(server.requests) == 1
-
-
-def test_what_is_wrong_with_one_prompt_is_not_asked_again(server, model):
-    server.answer_next(Answer(status=400))
-    with pytest.raises(ModelOutputError) as caught:
-        model.ask(PROMPT, Grade)
-    assert type(caught.value) is ModelOutputError
-    assert len(server.requests) == 1
-
-
 def test_a_model_that_takes_no_temperature_is_told_how_to_leave_it(server, made):
     server.answer_next(Answer(status=400, body={"error": {"message": "Unsupported value: 'temperature'"}}))
     with pytest.raises(ModelOutputError, match="--temperature default"):
         made("by name").ask(PROMPT, Grade)
-
-
-def test_a_server_that_is_not_there(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ModelUnavailable, match=r"failed after 4 attempts .*refused"):
-        language_model(retry_policy=QUICK).ask(PROMPT, Grade)
 
 
 def test_ctrl_c_goes_through(server, model, monkeypatch):
@@ -251,37 +207,6 @@ def test_the_key_is_shown_nowhere(server, made, client, caplog, capsys, monkeypa
     assert caught.value.__context__ is None
 
 
-def test_a_key_in_a_header_of_the_users_own_is_shown_nowhere(server):
-    header = "plain words that are a secret"
-    chat = ChatOpenAI(model="m", api_key=KEY, default_headers={"X-Gateway": header}, max_retries=0)
-    server.answer_next(Answer(status=400, body={"error": {"message": f"found {header}"}}))
-    with pytest.raises(ModelOutputError, match=r"found \*\*\*"):
-        language_model(chat, retry_policy=QUICK).ask(PROMPT, Grade)
-
-
-class Client:
-    """A client that makes what it keeps on first use, as OpenAI's does: looking at its parts adds an attribute."""
-
-    def __init__(self) -> None:
-        self.part = self.Part(self)
-        self.api_key = SecretStr("sk-hidden-in-pydantic")
-        self.default_headers = {"x-team": "plain words that are a secret", "x-id": "short"}
-        self.organization = "public"
-
-    class Part:
-        def __init__(self, client: "Client") -> None:
-            self._client = client
-
-        def __getattr__(self, name: str) -> object:
-            self._client.made_on_first_use = object()
-            raise AttributeError(name)
-
-
-def test_keys_and_headers_are_secrets_and_short_or_public_words_are_not():
-    assert secrets_of(Client()) == ["sk-hidden-in-pydantic", "plain words that are a secret"]
-    assert secrets_of(object()) == []
-
-
 # Which model
 
 
@@ -303,26 +228,6 @@ def test_every_setting_that_decides_an_answer_is_in_the_identity(server):
     assert identity(extra_body={"api_key": KEY, "a": 1}).count("'a': 1") == 1
     assert KEY not in identity(extra_body={"api_key": KEY})
     assert identity() == identity(timeout=3, max_retries=9)
-
-
-def test_the_settings_reach_the_server(server):
-    language_model("openai:gpt-4.1", temperature=0.5).ask(PROMPT, Grade)
-    language_model("openai:gpt-4.1", temperature=None).ask(PROMPT, Grade)
-    first, second = (request.body for request in server.requests)
-    assert (first["model"], first["temperature"]) == ("gpt-4.1", 0.5)
-    assert "temperature" not in second
-
-
-def test_an_object_is_not_changed(server):
-    chat = ChatOpenAI(model="gpt-4o-mini", max_retries=0)
-    before = repr(chat)
-    language_model(chat).ask(PROMPT, Grade)
-    assert repr(chat) == before
-
-
-def test_a_language_model_is_used_as_it_is(server, made):
-    model = made("by name")
-    assert language_model(model) is model
 
 
 @pytest.mark.parametrize("given", ["gpt-4o-mini", ":gpt", "", 3], ids=repr)

@@ -54,19 +54,6 @@ def test_one_search_gives_the_figures_of_evaluate(some: rl.Dataset, tmp_path: Pa
         assert [hit.chunk for hit in trace.stages[0].ranking] == [hit.chunk for hit in other.stages[0].ranking]
 
 
-def test_before_and_after_reranking_are_those_of_evaluate(some: rl.Dataset, tmp_path: Path) -> None:
-    retriever = agents.langchain_reranked(some.documents)
-    with agents.model(calls=1) as server:
-        imported = ask_all(
-            some, tmp_path / "traces.jsonl", agents.ask_langchain, agents.langchain_agent(server, retriever)
-        )
-    metrics = METRICS[:-2]
-    plain = rl.evaluate(retriever, some, metrics=metrics, ks=KS, progress=False)
-    ours = evaluated(imported.sessions, some, metrics)
-    assert ours.scores.stages == plain.scores.stages == ("retrieve", "rerank")
-    np.testing.assert_array_equal(ours.scores.values, plain.scores.values)
-
-
 def test_several_searches_are_the_calls_of_a_session(some: rl.Dataset, tmp_path: Path) -> None:
     retriever = agents.langchain_retriever(some.documents)
     with agents.model(calls=3) as server:
@@ -127,31 +114,6 @@ def test_a_query_engine_with_a_reranker_is_measured_like_evaluate(some: rl.Datas
     np.testing.assert_array_equal(ours.scores.values, plain.scores.values)
     kept = [len(session.context) for session in imported.sessions if session.context is not None]
     assert kept == [3] * len(some.queries)
-
-
-def test_runs_of_one_query_are_repetitions_joined_by_metadata_or_tag(some: rl.Dataset, tmp_path: Path) -> None:
-    from openinference.instrumentation import using_attributes
-
-    query, other = some.queries[:2]
-    retriever = agents.langchain_retriever(some.documents)
-    file = tmp_path / "traces.jsonl"
-    with agents.model(calls=1) as server:
-        agent = agents.langchain_agent(server, retriever)
-        asked = (("worded in another way", query), (query.text, query), ("and this otherwise too", other))
-        with agents.recorded(file):
-            for text, labelled in asked:
-                with using_attributes(tags=["nightly", f"dataset:{labelled.id}"]):
-                    agents.ask_langchain(agent, text, labelled.id)
-    for name in ("query_id", "dataset"):
-        imported = rl.read_traces(file, some, join_by=name)
-        assert [(one.query_id, one.repetition) for one in imported.sessions] == [
-            (query.id, 1),
-            (query.id, 2),
-            (other.id, 1),
-        ]
-        assert {trace.joined_by for trace in imported.traces} == {"id"}
-    by_text = rl.read_traces(file, some)
-    assert [trace.reason for trace in by_text.traces] == ["no_such_query", "", "no_such_query"]
 
 
 def test_a_retriever_that_fails_is_a_failed_call_of_a_failed_session(some: rl.Dataset, tmp_path: Path) -> None:

@@ -12,22 +12,7 @@ import raglift as rl
 from raglift.tracing import TraceImport
 from raglift.types import Ranking
 
-from .spans import (
-    DATA,
-    QUESTION,
-    TEXTS,
-    agent,
-    calls,
-    documents,
-    kind,
-    model,
-    read,
-    reranker,
-    retriever,
-    span,
-    tool,
-    value,
-)
+from .spans import QUESTION, TEXTS, agent, calls, documents, kind, model, read, reranker, retriever, span, tool, value
 
 
 def only(imported: TraceImport) -> rl.Session:
@@ -55,17 +40,6 @@ def test_a_reranker_beside_a_retriever_is_a_stage_of_its_call(tmp_path: Path) ->
     assert calls(session) == [("", "lamp", [["gulls", "lamp"], ["lamp"]])]
     assert [stage.stage for stage in session.calls[0].stages] == ["retrieve", "rerank"]
     assert session.calls[0].seconds == pytest.approx(0.029)
-
-
-def test_two_rerankers_are_two_stages(tmp_path: Path) -> None:
-    spans = [
-        agent(),
-        retriever("a", "lamp", "gulls", "horn", "lamp", at=1),
-        reranker("r", ["gulls", "horn", "lamp"], "lamp", "horn", at=20),
-        reranker("s", ["lamp", "horn"], "lamp", at=40),
-    ]
-    (call,) = only(read(tmp_path, spans)).calls
-    assert [stage.stage for stage in call.stages] == ["retrieve", "rerank", "rerank-2"]
 
 
 def test_parallel_searches_keep_their_own_rerankers(tmp_path: Path) -> None:
@@ -111,12 +85,6 @@ def test_the_retrievers_of_an_ensemble_are_no_calls(tmp_path: Path) -> None:
         retriever("dense", "lamp", "keeper", parent="outer", at=2),
     ]
     assert calls(only(read(tmp_path, spans))) == [("", "lamp", [["lamp", "keeper"]])]
-
-
-def test_a_retriever_that_returns_other_texts_than_the_one_in_it_is_one_stage(tmp_path: Path) -> None:
-    """As a parent document retriever does."""
-    spans = [agent(), retriever("outer", "x", "keeper", at=1), retriever("in", "x", "lamp", parent="outer", at=2)]
-    assert calls(only(read(tmp_path, spans))) == [("", "x", [["keeper"]])]
 
 
 # Tools.
@@ -322,16 +290,6 @@ def test_runs_below_one_span_are_a_session_each(tmp_path: Path) -> None:
     ]
 
 
-def test_steps_beside_a_search_are_no_sessions_of_their_own(tmp_path: Path) -> None:
-    spans = [
-        span("root", {}),
-        span("rewrite", kind("CHAIN", QUESTION), "root", at=1),
-        span("check", kind("CHAIN", "is it safe?"), "root", at=2),
-        retriever("a", "lamp", "lamp", parent="root", at=30),
-    ]
-    assert only(read(tmp_path, spans)).query_id == "q1"
-
-
 # The final context.
 
 
@@ -364,17 +322,6 @@ def test_a_context_without_any_hit_is_empty_and_one_without_a_prompt_is_not_know
     assert context(only(read(tmp_path, [agent(), model("m", TEXTS["lamp"], at=1), search]))) is None
     silent = span("m", kind("LLM"), "agent", at=30)
     assert context(only(read(tmp_path, [agent(), search, silent]))) is None
-
-
-def test_several_prompts_after_the_search_are_one_context(tmp_path: Path) -> None:
-    """As where an answer is refined with one hit after the other."""
-    spans = [
-        agent(),
-        retriever("a", "x", "lamp", "keeper", "gulls", at=1),
-        model("first", TEXTS["lamp"], at=30),
-        model("second", TEXTS["keeper"], at=50),
-    ]
-    assert context(only(read(tmp_path, spans))) == ["lamp", "keeper"]
 
 
 def test_what_a_tool_answers_with_a_model_of_its_own_is_context(tmp_path: Path) -> None:
@@ -415,18 +362,3 @@ def test_the_document_of_a_hit_is_where_its_metadata_says(tmp_path: Path) -> Non
     chunk = only(read(tmp_path, spans)).calls[0].ranking[0].chunk
     assert (chunk.doc_id, chunk.start, chunk.end) == ("a.md", 7, 7 + len(TEXTS["lamp"]))
     assert only(read(tmp_path, spans, doc_key="own")).calls[0].ranking[0].chunk.doc_id == "b.md"
-
-
-def test_the_sessions_are_evaluated(tmp_path: Path) -> None:
-    prompt = f"{TEXTS['lamp']} {TEXTS['gulls']}"
-    spans = [
-        agent(),
-        retriever("a", "lamp", "gulls", "lamp", at=1),
-        retriever("b", "keeper", "keeper", at=20),
-        model("m", QUESTION, prompt, at=50),
-    ]
-    found = rl.evaluate_sessions(read(tmp_path, spans).sessions, DATA.only(ids=["q1"]))
-    means = {str(metric): found.scores.mean("retrieve", metric) for metric in found.scores.metrics}
-    assert means["recall@calls(1)"] == 0.5
-    assert means["recovery"] == 1.0
-    assert means["kept"] == means["final_recall"] == means["final_precision"] == 0.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -25,33 +24,6 @@ from raglift.tracing import TraceReceiver
 from .spans import DATA, QUESTION, TEXTS, kind, model, request, retriever, span
 
 KEY = "sk-proj-Qm8Zt41LkWx90vYb2Rc7"
-
-APPLICATION = """
-import sys, time
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-kind, count, question, text, key = sys.argv[1:]
-provider = TracerProvider()
-exporter = OTLPSpanExporter()
-provider.add_span_processor(BatchSpanProcessor(exporter) if kind == "batch" else SimpleSpanProcessor(exporter))
-tracer = provider.get_tracer("app")
-for number in range(int(count)):
-    # what a client of a model puts there: none of it is read
-    secret = {"api_key": key, "http.request.header.authorization": f"Bearer {key}"}
-    root = {"openinference.span.kind": "AGENT", "input.value": question, **secret}
-    with tracer.start_as_current_span("agent", attributes=root):
-        found = {
-            "openinference.span.kind": "RETRIEVER",
-            "input.value": question,
-            "retrieval.documents.0.document.content": text,
-            "retrieval.documents.0.document.id": "lamp",
-        }
-        with tracer.start_as_current_span("search", attributes=found):
-            time.sleep(0.001)
-provider.shutdown()
-"""
 
 
 @pytest.fixture
@@ -80,13 +52,6 @@ def whole(number: int = 1, **attributes: Any) -> list[Any]:
     trace = f"t{number}"
     root = span("agent", {**kind("AGENT", QUESTION), **attributes}, trace=trace)
     return [retriever("a", "lamp", "lamp", trace=trace, at=1), root]
-
-
-def application(endpoint: str, kind: str, count: int = 1, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run an application in a process of its own, with the real exporter."""
-    arguments = [sys.executable, "-c", APPLICATION, kind, str(count), QUESTION, TEXTS["lamp"], KEY]
-    known = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, **environment}
-    return subprocess.run(arguments, env=known, capture_output=True, text=True, timeout=120)
 
 
 # The protocol.
@@ -261,38 +226,52 @@ def test_an_address_in_use_and_a_file_that_cannot_be_written_are_told(tmp_path: 
 # Real processes.
 
 
-@pytest.mark.slow
-def test_the_real_exporter_needs_one_environment_variable(receiver: TraceReceiver) -> None:
-    done = application(receiver.endpoint, "batch", 20, OTEL_EXPORTER_OTLP_COMPRESSION="gzip")
-    assert done.returncode == 0, done.stderr
+def application(count: int) -> None:
+    """Record traces with OpenTelemetry's own exporter, which finds its address in the environment."""
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    tracer = provider.get_tracer("app")
+    found = {"retrieval.documents.0.document.content": TEXTS["lamp"], "retrieval.documents.0.document.id": "lamp"}
+    for _ in range(count):
+        # What a client of a model puts there: none of it is read
+        secret = {"api_key": KEY, "http.request.header.authorization": f"Bearer {KEY}"}
+        with (
+            tracer.start_as_current_span("agent", attributes={**kind("AGENT", QUESTION), **secret}),
+            tracer.start_as_current_span("search", attributes={**kind("RETRIEVER", QUESTION), **found}),
+        ):
+            pass
+    provider.shutdown()
+
+
+def test_the_real_exporter_needs_one_environment_variable(
+    receiver: TraceReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+    application(20)
     imported = rl.read_traces(receiver.file, DATA)
     assert [session.repetition for session in imported.sessions] == list(range(1, 21))
     assert receiver.traces == 20
     assert KEY not in receiver.file.read_text(encoding="utf-8")
-    ours = rl.evaluate_sessions(imported.sessions[:1], DATA.only(ids=["q1"]), metrics=["ndcg"], ks=(1, 5))
-    found = rl.Chunk(TEXTS["lamp"], id="lamp")
-    plain = rl.evaluate(lambda _: [found], DATA.only(ids=["q1"]), metrics=["ndcg"], ks=(1, 5), progress=False)
-    assert ours.scores.values.tolist() == plain.scores.values.tolist()
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class Listening:
     """`raglift trace --listen` in a process of its own."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        data = folder / "data.jsonl"
-        data.write_text(
-            json.dumps({"id": "q1", "query": QUESTION, "relevant": [TEXTS["lamp"], TEXTS["keeper"]]}) + "\n"
-        )
-        self.kept, self.run, port = folder / "kept.jsonl", folder / "run", free_port()
-        self.endpoint = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "raglift", "trace", "--listen", "--address", f"127.0.0.1:{port}"]
-        more = ["--data", str(data), "--keep", str(self.kept), "-o", str(self.run), *options]
+        data, self.run = folder / "data.jsonl", folder / "run"
+        label = {"id": "q1", "query": QUESTION, "relevant": [TEXTS["lamp"], TEXTS["keeper"]]}
+        data.write_text(json.dumps(label) + "\n", encoding="utf-8")
+        with closing(socket.socket()) as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.endpoint = f"http://{address}"
+        command = [sys.executable, "-m", "raglift", "trace", "--listen", "--address", address, "--data", str(data)]
+        more = ["--keep", str(folder / "kept.jsonl"), "-o", str(self.run), *options]
         self.process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.first = self.process.stderr.readline()
@@ -303,33 +282,17 @@ class Listening:
 
 
 @pytest.mark.slow
-def test_ctrl_c_evaluates_and_saves(tmp_path: Path) -> None:
-    listening = Listening(tmp_path)
+@pytest.mark.parametrize("by", ["Ctrl-C", "--stop-after"])
+def test_what_ends_it_evaluates_and_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    listening = Listening(tmp_path, *([by, "3"] if by == "--stop-after" else []))
     assert f"receiving on {listening.endpoint}" in listening.first
-    assert application(listening.endpoint, "batch", 3).returncode == 0
-    listening.process.send_signal(signal.SIGINT)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", listening.endpoint)
+    application(3)
+    if by == "Ctrl-C":
+        listening.process.send_signal(signal.SIGINT)
     code, out, err = listening.end()
     assert code == 0, err
     assert "received 6 spans, 3 traces in whole" in err
     assert "3 traces of 3 became sessions (3 by text)" in out
     assert "SessionNDCG@10" in out
     assert rl.load_evaluation(listening.run).run.has_sessions
-
-
-@pytest.mark.slow
-def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
-    listening = Listening(tmp_path)
-    assert application(listening.endpoint, "simple", 5).returncode == 0
-    listening.process.kill()
-    assert listening.end()[0] == -signal.SIGKILL
-    assert not listening.run.exists()
-    command = [sys.executable, "-m", "raglift", "trace", str(listening.kept), "--data", str(tmp_path / "data.jsonl")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert "5 traces of 5 became sessions" in done.stdout
-
-
-@pytest.mark.slow
-def test_a_pause_without_any_span_ends_in_an_error(tmp_path: Path) -> None:
-    code, _, err = Listening(tmp_path, "--idle", "0.3").end()
-    assert code == 2
-    assert "found no spans; expected an application with OTEL_EXPORTER_OTLP_ENDPOINT" in err

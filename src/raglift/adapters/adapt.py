@@ -89,12 +89,7 @@ def adapt_reranker(
             stage
             for part in parts
             for stage in adapt_reranker(
-                part,
-                as_deployed=as_deployed,
-                dtype=dtype,
-                device=device,
-                batch_size=batch_size,
-                progress=progress,
+                part, as_deployed=as_deployed, dtype=dtype, device=device, batch_size=batch_size, progress=progress
             )
         ]
     if any(base.__name__ == "CrossEncoder" for base in type(reranker).__mro__):

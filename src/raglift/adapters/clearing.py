@@ -76,7 +76,7 @@ class Clearing:
         if not secrets.values:
             return chunk
         parts = {name: getattr(chunk, name) for name in ("text", "id", "doc_id", "metadata")}
-        cleared = {name: _cleared(value, secrets) for name, value in parts.items() if _may_be_in(value, secrets)}
+        cleared = {name: new for name, old in parts.items() if (new := _cleared(old, secrets)) is not old}
         if not cleared:
             return chunk
         if "text" in cleared:  # its offsets are those of another text
@@ -113,32 +113,19 @@ def _with_plain_metadata(ranking: Ranking) -> Ranking:
     return replace(ranking, hits=tuple(replace(hit, chunk=one) for one, hit in zip(chunks, ranking.hits, strict=True)))
 
 
-def _may_be_in(value: Any, secrets: KnownSecrets, depth: int = 0) -> bool:
-    """Whether a text in a value of JSON contains a secret."""
-    if isinstance(value, str):
-        return secrets.may_be_in(value)
-    if value is None or isinstance(value, (int, float)) or depth >= _DEEPEST:
-        return False
-    if isinstance(value, dict):
-        return any(
-            _may_be_in(key, secrets) or _may_be_in(part, secrets, depth + 1) for key, part in list(value.items())
-        )
-    if isinstance(value, (list, tuple)):
-        return any(_may_be_in(part, secrets, depth + 1) for part in value)
-    return secrets.may_be_in(_text_of(value))
-
-
 def _cleared(value: Any, secrets: KnownSecrets, depth: int = 0) -> Any:
-    """Return a value of JSON with its texts cleared."""
-    if isinstance(value, str):
-        return secrets.cleared(value)
-    if depth >= _DEEPEST or value is None or isinstance(value, (int, float)):
+    """Return a value of JSON with its texts cleared; itself where no secret is in it."""
+    if value is None or isinstance(value, (int, float)) or depth >= _DEEPEST:
         return value
     if isinstance(value, (list, tuple)):
-        return [_cleared(part, secrets, depth + 1) for part in value]
+        parts = [_cleared(part, secrets, depth + 1) for part in value]
+        return parts if any(new is not old for new, old in zip(parts, value, strict=True)) else value
     if isinstance(value, dict):
-        return {_cleared(key, secrets): _cleared(part, secrets, depth + 1) for key, part in value.items()}
-    text = _text_of(value)
+        items = list(value.items())
+        pairs = [(_cleared(key, secrets), _cleared(part, secrets, depth + 1)) for key, part in items]
+        same = all(key is old[0] and part is old[1] for (key, part), old in zip(pairs, items, strict=True))
+        return value if same else dict(pairs)
+    text = value if isinstance(value, str) else _text_of(value)
     return secrets.cleared(text) if secrets.may_be_in(text) else value
 
 

@@ -254,14 +254,11 @@ def _parts(graph: Any, wanted: Collection[str]) -> Iterator[Part]:
 
 
 def _above(graph: Any, name: str) -> set[str]:
-    """Return the components that are connected to one."""
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        new = set(graph.predecessors(waiting.pop())) - found
-        found |= new
-        waiting += new
-    return found
+    """Return the components that lead to one; itself too where it is in a loop."""
+    from networkx import ancestors  # type: ignore[import-untyped]
+
+    senders = set(graph.predecessors(name))
+    return senders.union(*(ancestors(graph, sender) for sender in senders))
 
 
 def _sender(graph: Any, name: str, above: Mapping[str, set[str]]) -> tuple[str, str] | None:

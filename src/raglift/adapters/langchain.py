@@ -27,22 +27,9 @@ from raglift.adapters.langchain_chains import (
     is_plain,
     without_memory,
 )
-from raglift.adapters.langchain_depth import (
-    ENTRIES,
-    RETRIEVING,
-    children,
-    resolved,
-    with_depth,
-)
+from raglift.adapters.langchain_depth import ENTRIES, RETRIEVING, children, resolved, with_depth
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, scored_documents
-from raglift.adapters.overriding import (
-    are_async,
-    asked_whole,
-    definer,
-    is_as_written,
-    on_object,
-    overridden,
-)
+from raglift.adapters.overriding import are_async, asked_whole, definer, is_as_written, on_object, overridden
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
 
@@ -92,10 +79,7 @@ def _stages(runnable: Any, asked: Asking | None, as_deployed: bool, doc_key: str
     """Return the stages of a Runnable, which is asked as the chain is of which it is a part."""
     if opened := _opened(runnable):
         base, compressor = opened
-        return [
-            *_stages(resolved(base), None, as_deployed, doc_key),
-            *_rerank_stages(compressor, as_deployed, doc_key),
-        ]
+        return [*_stages(resolved(base), None, as_deployed, doc_key), *_rerank_stages(compressor, as_deployed, doc_key)]
     if part := documents_part(runnable):
         found, by_text = part
         return _stages(resolved(found), None if by_text else asked or asking(runnable), as_deployed, doc_key)

@@ -16,11 +16,7 @@ from typing import Any
 from raglift.adapters.base import is_from
 from raglift.adapters.langchain_depth import ENTRIES, children, resolved
 from raglift.adapters.overriding import base_from, base_named, overridden
-from raglift.adapters.results import (
-    LIST_KEYS,
-    results_in,
-    wrapper,
-)
+from raglift.adapters.results import LIST_KEYS, results_in, wrapper
 from raglift.errors import UnsupportedSystem
 
 QUESTION_KEYS = ("input", "question", "query", "messages")

@@ -17,15 +17,7 @@ ENTRIES = (
 """The methods by which a Runnable is asked."""
 RETRIEVING = ("_get_relevant_documents", "_aget_relevant_documents")
 """The methods by which a retriever of LangChain's finds documents."""
-_RETRIEVER_FIELDS = (
-    "k",
-    "top_k",
-    "top_k_results",
-    "similarity_top_k",
-    "num_results",
-    "max_results",
-    "num_contexts",
-)
+_RETRIEVER_FIELDS = ("k", "top_k", "top_k_results", "similarity_top_k", "num_results", "max_results", "num_contexts")
 _RERANKER_FIELDS = ("top_n", "top_k", "k")
 _DEFAULT_K = 4
 """What every LangChain vector store returns when it is not told."""

@@ -16,14 +16,7 @@ from raglift.adapters.filters import takes_llama_index_filters, with_llama_index
 from raglift.adapters.llama_index_depth import deepen, describe
 from raglift.adapters.llama_index_nodes import Candidates, chunk_of, scored_nodes
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
-from raglift.adapters.overriding import (
-    are_async,
-    asked_whole,
-    base_from,
-    base_named,
-    definer,
-    overridden,
-)
+from raglift.adapters.overriding import are_async, asked_whole, base_from, base_named, definer, overridden
 from raglift.adapters.results import wrapper
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem

@@ -19,15 +19,7 @@ from raglift.utilities.display import shorten
 TEXT_KEYS = ("text", "content", "page_content")
 """Where a mapping or a data frame has the text of a result: the first of these."""
 LIST_KEYS = (
-    "results",
-    "hits",
-    "documents",
-    "docs",
-    "context",
-    "contexts",
-    "source_documents",
-    "nodes",
-    "source_nodes",
+    *("results", "hits", "documents", "docs", "context", "contexts", "source_documents", "nodes", "source_nodes"),
     "chunks",
 )
 """Where a mapping that is an answer has its results."""

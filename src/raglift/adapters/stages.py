@@ -26,11 +26,7 @@ class Keeper(Protocol):
     """Keeps the answers of a stage one by one, and asks it only for those that are missing."""
 
     def ask(
-        self,
-        stage: Any,
-        inputs: list[tuple[Any, ...]],
-        policy: Policy,
-        advance: Callable[[int], None],
+        self, stage: Any, inputs: list[tuple[Any, ...]], policy: Policy, advance: Callable[[int], None]
     ) -> list[Any]:
         """Return one outcome a query, in order: see `raglift.running.execution.ask_stage`."""
         ...

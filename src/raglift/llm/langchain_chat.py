@@ -8,17 +8,7 @@ from typing import Any
 
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey
 from raglift.llm.dot_env import load_dot_env
-from raglift.llm.replies import (
-    FILTERED,
-    FilledPrompt,
-    Form,
-    RawReply,
-    Reply,
-    Usage,
-    ask_in_form,
-    is_of,
-    settings_of,
-)
+from raglift.llm.replies import FILTERED, FilledPrompt, Form, RawReply, Reply, Usage, ask_in_form, is_of, settings_of
 from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy
 

@@ -32,25 +32,9 @@ CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 """The finish reasons of providers for answers that reached the token limit."""
 
 _SETTINGS = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "seed",
-    "n",
-    "max_tokens",
-    "max_output_tokens",
-    "frequency_penalty",
-    "presence_penalty",
-    "logit_bias",
-    "stop",
-    "reasoning",
-    "reasoning_effort",
-    "verbosity",
-    "service_tier",
-    "system_prompt",
-    "model_kwargs",
-    "additional_kwargs",
-    "extra_body",
+    *("temperature", "top_p", "top_k", "seed", "n", "max_tokens", "max_output_tokens", "frequency_penalty"),
+    *("presence_penalty", "logit_bias", "stop", "reasoning", "reasoning_effort", "verbosity", "service_tier"),
+    *("system_prompt", "model_kwargs", "additional_kwargs", "extra_body"),
 )
 _ADDRESSES = ("openai_api_base", "api_base", "base_url", "azure_endpoint", "anthropic_api_url", "endpoint")
 

@@ -204,9 +204,8 @@ def _of_otlp(
         (location / "attributes").fault(shown(listed), "a list of keys and values")
         return
     attributes = {**inherited, **dict(_pairs(listed))}
-    dropped = entry.get("droppedAttributesCount", entry.get("dropped_attributes_count", 0))
     error = _error(entry.get("status"), entry.get("events"))
-    yield from _checked(entry, location, options, _OTLP, attributes, error, dropped)
+    yield from _checked(entry, location, options, _OTLP, attributes, error)
 
 
 def _of_sdk(entry: Mapping[str, Any], location: Location, options: Options) -> Iterator[RawSpan]:
@@ -359,7 +358,6 @@ def _checked(
     names: Mapping[str, tuple[str, ...]],
     attributes: Mapping[str, Any],
     error: str | None,
-    dropped: Any = 0,
 ) -> Iterator[RawSpan]:
     """Yield a span if its parts can be used; else note the fault.
 
@@ -370,8 +368,8 @@ def _checked(
         names: where each part is: the first of several that is set.
         attributes: all of its attributes.
         error: why it failed.
-        dropped: how many attributes the exporter left out.
     """
+    dropped = _at(entry, "droppedAttributesCount", "dropped_attributes_count")
     try:
         start, end = _times(entry, names)
         name = _at(entry, *names["name"])

@@ -52,7 +52,7 @@ class TraceReceiver:
     and logs are answered and dropped, for one variable sets the address of all three.
 
     Args:
-        file: where spans are kept, as lines of OTLP's JSON; added to if it is there.
+        file: where spans are kept, one a line, as the SDK prints them; added to if it is there.
         address: host and port on this machine; port 0 takes a free one.
         join_by: as for `read_traces`: an attribute that is kept too.
 
@@ -290,9 +290,9 @@ def _answer(rejected: int, message: str, kind: str) -> bytes:
 
 
 class _KeptSpans:
-    """A file that spans are added to as lines of OTLP's JSON, one a request.
+    """A file that spans are added to, one a line, as OpenTelemetry's SDK prints them.
 
-    Each line is written before its request is answered, so that nothing is lost when the process is killed: what
+    They are written before their request is answered, so that nothing is lost when the process is killed: what
     exporters were not answered, they send again. A line that a kill cut off is ended, and left out when it is read.
     """
 
@@ -302,11 +302,8 @@ class _KeptSpans:
         self._secrets = KnownSecrets(secrets_of_environment())
 
     def add(self, spans: Iterable[RawSpan]) -> None:
-        kept = [_as_json(span, self._secrets) for span in spans]
-        if not kept:
-            return
-        line = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": kept}]}]}, ensure_ascii=False)
-        data = encodable(line).encode() + b"\n"
+        lines = (json.dumps(_as_json(span, self._secrets), ensure_ascii=False) + "\n" for span in spans)
+        data = encodable("".join(lines)).encode()
         self._file.write(data)
         self._file.flush()
         self.size += len(data)
@@ -334,22 +331,19 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _as_json(span: RawSpan, known: KnownSecrets) -> dict[str, Any]:
-    """Return a span in OTLP's JSON with the attributes that are read, without secrets."""
-    found: dict[str, Any] = {"traceId": span.trace_id, "spanId": span.span_id}
-    if span.parent_id is not None:
-        found["parentSpanId"] = span.parent_id
-    found["name"] = known.cleared(span.name)
-    for name, moment in (("startTimeUnixNano", span.start), ("endTimeUnixNano", span.end)):
-        if moment is not None:
-            found[name] = str(moment)
-    if span.error is not None:
-        found["status"] = {"code": 2, "message": known.cleared(span.error)}
-    found["attributes"] = [
-        {"key": name, "value": _any_value(_clean(name, value, known))} for name, value in _needed(span.attributes)
-    ]
-    if span.dropped:
-        found["droppedAttributesCount"] = span.dropped
-    return found
+    """Return a span with the attributes that are read, without secrets."""
+    attributes = {name: _clean(name, value, known) for name, value in _needed(span.attributes)}
+    status = {} if span.error is None else {"status_code": "ERROR", "description": known.cleared(span.error)}
+    return {
+        "name": known.cleared(span.name),
+        "context": {"trace_id": span.trace_id, "span_id": span.span_id},
+        "parent_id": span.parent_id,
+        "start_time": span.start,
+        "end_time": span.end,
+        "status": status,
+        "attributes": attributes,
+        "droppedAttributesCount": span.dropped,
+    }
 
 
 def _needed(attributes: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -378,18 +372,3 @@ def _cleared(value: Any, known: KnownSecrets) -> Any:
     if isinstance(value, Mapping):
         return {name: _cleared(inner, known) for name, inner in value.items()}
     return [_cleared(inner, known) for inner in value] if isinstance(value, (list, tuple)) else value
-
-
-def _any_value(value: Any) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value}
-    if isinstance(value, (list, tuple)):
-        return {"arrayValue": {"values": [_any_value(each) for each in value]}}
-    if isinstance(value, Mapping):
-        pairs = [{"key": str(name), "value": _any_value(each)} for name, each in value.items()]
-        return {"kvlistValue": {"values": pairs}}
-    return {"stringValue": value if isinstance(value, str) else ""}
