@@ -9,7 +9,7 @@ import asyncio
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.stages import place_in
 from raglift.errors import UnsupportedSystem
@@ -161,8 +161,8 @@ class FrameworkReranker(_Copied):
         asks_for_none: whether it is asked for no candidates too, as the engine or pipeline does that it is a part of.
     """
 
-    candidates: Callable[[Ranking, str | None], Candidates]
-    """Makes documents of a ranking, with the metadata key of document ids."""
+    candidates: Callable[[Ranking, str | None], Any]
+    """Makes `documents` of a ranking, with the metadata key of ids, and a `ranking` of what the reranker gave back."""
 
     def __init__(self, system: Any, *, asks_for_none: bool = False, **settings: Any) -> None:
         super().__init__(system, **settings)
@@ -174,17 +174,6 @@ class FrameworkReranker(_Copied):
             return Ranking()
         candidates = type(self).candidates(ranking, self.doc_key)
         return candidates.ranking(self.answer(self.copy(len(ranking)), query, candidates.documents))
-
-
-class Candidates(Protocol):
-    """The hits of one ranking as a framework's documents, and the way back to their chunks."""
-
-    documents: list[Any]
-    """What to hand to the reranker; it may change them."""
-
-    def ranking(self, outputs: Any) -> Ranking:
-        """Return what the reranker made of the candidates, in its order."""
-        ...
 
 
 # Chunks of documents, and what a reranker made of a chunk.

@@ -125,13 +125,6 @@ def both_langchain(own: Any, added: Any, given: Filter) -> Any:
     return added
 
 
-def takes_langchain_filter(runnable: Any) -> bool:
-    """Whether a LangChain Runnable is a retriever over a vector store, whose search takes a filter."""
-    from langchain_core.vectorstores import VectorStoreRetriever
-
-    return isinstance(runnable, VectorStoreRetriever)
-
-
 def with_langchain_filter(retriever: Any, given: Filter) -> Any:
     """Return a copy of a retriever over a vector store that looks among the matching documents only."""
     kwargs, store = retriever.search_kwargs, retriever.vectorstore
@@ -157,13 +150,6 @@ def llama_index_filters(given: Filter) -> Any:
         return MetadataFilter.model_construct(key=condition.key, value=value, operator=operator)
 
     return MetadataFilters(filters=[one(condition) for condition in _conditions(given)])
-
-
-def takes_llama_index_filters(system: Any) -> bool:
-    """Whether a LlamaIndex system is a retriever over a vector index."""
-    from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
-
-    return isinstance(system, VectorIndexRetriever)
 
 
 def with_llama_index_filters(retriever: Any, given: Filter) -> Any:

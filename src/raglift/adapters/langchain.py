@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever, Refusals
 from raglift.adapters.base import Adapter, finite, is_from
-from raglift.adapters.filters import takes_langchain_filter, with_langchain_filter
+from raglift.adapters.filters import with_langchain_filter
 from raglift.adapters.langchain_agents import LangChainAgent
 from raglift.adapters.langchain_chains import (
     Asking,
@@ -29,7 +29,15 @@ from raglift.adapters.langchain_chains import (
 )
 from raglift.adapters.langchain_depth import ENTRIES, RETRIEVING, children, resolved, with_depth
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, scored_documents
-from raglift.adapters.overriding import are_async, asked_whole, definer, is_as_written, on_object, overridden
+from raglift.adapters.overriding import (
+    are_async,
+    asked_whole,
+    base_named,
+    definer,
+    is_as_written,
+    on_object,
+    overridden,
+)
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
 
@@ -166,7 +174,7 @@ class _Retriever(FrameworkRetriever):
 
     def __init__(self, runnable: Any, asked: Asking, **settings: Any) -> None:
         super().__init__(runnable, **settings)
-        self.takes_filters = takes_langchain_filter(runnable)
+        self.takes_filters = base_named(runnable, "VectorStoreRetriever", "langchain_core") is not None
         self._asked = asked
         self._refusals = Refusals()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever
 from raglift.adapters.base import Adapter, finite, is_from
-from raglift.adapters.filters import takes_llama_index_filters, with_llama_index_filters
+from raglift.adapters.filters import with_llama_index_filters
 from raglift.adapters.llama_index_depth import deepen, describe
 from raglift.adapters.llama_index_nodes import Candidates, chunk_of, scored_nodes
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
@@ -111,7 +111,7 @@ class _Retriever(FrameworkRetriever):
 
     def __init__(self, system: Any, **settings: Any) -> None:
         super().__init__(system, **settings)
-        self.takes_filters = takes_llama_index_filters(system)
+        self.takes_filters = base_named(system, "VectorIndexRetriever", "llama_index.core") is not None
 
     def copy_at(self, count: int | None) -> Any:
         return deepen(self.system, count)[0]

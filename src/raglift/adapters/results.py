@@ -208,9 +208,9 @@ def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
             who, f"a {type(answer).__name__} with lists at {shown}", _taken(call, next(iter(found))), expected
         )
     if isinstance(answer.get("messages"), (list, tuple)):
-        calls = _tool_documents(answer["messages"])
-        if calls:
-            return [document for documents in calls for document in documents]
+        made = [documents_of_artifact(message.artifact) for message in answer["messages"] if is_tool_message(message)]
+        if any(documents is not None for documents in made):
+            return [document for documents in made for document in documents or ()]
         raise UnsupportedSystem(f"{who} returned messages without documents; {WITHOUT_ARTIFACTS}")
     if _with_text(answer) is not None:
         raise _refused(who, f"a {type(answer).__name__} that is one result", f"[{call}]")
@@ -288,15 +288,6 @@ def _equal(value: Any, other: Any) -> bool:
     return isinstance(value, (list, tuple)) and isinstance(other, (list, tuple)) and list(value) == list(other)
 
 
-def _tool_documents(messages: Sequence[Any]) -> list[list[Any]]:
-    """Return the documents that each call of a tool handed on as its artifact, in the order of the messages.
-
-    Calls of tools that handed on no documents, as a calculator's, are left out.
-    """
-    made = [documents_of_artifact(message.artifact) for message in messages if is_tool_message(message)]
-    return [documents for documents in made if documents is not None]
-
-
 def is_tool_message(message: Any) -> bool:
     """Whether a message is what a tool answered."""
     return is_from(message, "langchain_core.messages") and getattr(message, "type", None) == "tool"
@@ -334,13 +325,12 @@ def _rows(frame: Any, who: str) -> list[dict[str, Any]]:
             None,
             f"expected a column of texts named {', '.join(TEXT_KEYS)}",
         )
-    rows = frame.to_dicts() if is_from(frame, "polars") else _without_gaps(frame).to_dict("records")
+    rows = (
+        frame.to_dicts()
+        if is_from(frame, "polars")
+        else frame.astype(object).where(frame.notna(), None).to_dict("records")
+    )
     return [_result_of(row, text) for row in rows]
-
-
-def _without_gaps(frame: Any) -> Any:
-    """Return a copy of a frame of pandas with None for each value that is missing."""
-    return frame.astype(object).where(frame.notna(), None)
 
 
 def _result_of(row: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from raglift.types.rankings import Call, Ranking, StageTrace
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from raglift.tracing.trees import Tree
+    from raglift.tracing.spans import Tree
 
 
 _DEEPEST = 20

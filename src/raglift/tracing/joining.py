@@ -17,8 +17,7 @@ from raglift.utilities.validation import quoted
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from raglift.tracing.spans import Span
-    from raglift.tracing.trees import Tree
+    from raglift.tracing.spans import Span, Tree
     from raglift.types.dataset import Dataset
 
 

@@ -14,8 +14,7 @@ from raglift.tracing.conventions import genai, openinference
 from raglift.tracing.decoding import SpanColumns, files_in, spans_in
 from raglift.tracing.joining import sessions_of
 from raglift.tracing.records import TraceImport
-from raglift.tracing.spans import Kind, Options, RawSpan, Span
-from raglift.tracing.trees import trees_of
+from raglift.tracing.spans import Kind, Options, RawSpan, Span, trees_of
 from raglift.tracing.view import traces_view
 from raglift.utilities.strict_files import as_file
 from raglift.utilities.validation import described, fault

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import number_text
-from raglift.tracing.records import REASONS, TraceImport
+from raglift.tracing.records import TraceImport
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def traces_view(found: TraceImport) -> Document:
             else ()
         ),
         *([Section("Could not be read", tuple(map(str, found.faults[:_MOST])))] if found.faults else ()),
-        *([Section("What the reasons mean", _meanings(left), detail=Detail.DETAILS)] if left else ()),
     ]
     share = f"{counted(len(joined), 'trace')} of {len(found.traces):,} became sessions" + (f" ({how})" if how else "")
     calls = f"{queries:,} of {counted(found.queries, 'query')}, {counted(sum(trace.calls for trace in joined), 'call')}"
@@ -81,11 +80,3 @@ def _left(traces: tuple[ImportedTrace, ...]) -> Table:
     )
     columns = ("trace", "where", "not joined", "found", "calls", "seconds")
     return Table("Traces that were not joined", columns, rows, text_columns=(0, 1, 2, 3), optional=(5, 1))
-
-
-def _meanings(traces: tuple[ImportedTrace, ...]) -> tuple[str, ...]:
-    return tuple(
-        f"{reason.replace('_', ' ')}: {REASONS[reason]}."
-        for reason in REASONS
-        if any(t.reason == reason for t in traces)
-    )
