@@ -173,7 +173,8 @@ class FrameworkReranker(_Copied):
         if not (ranking.hits or self._asks_for_none):
             return Ranking()
         candidates = type(self).candidates(ranking, self.doc_key)
-        return candidates.ranking(self.answer(self.copy(len(ranking)), query, candidates.documents))
+        after: Ranking = candidates.ranking(self.answer(self.copy(len(ranking)), query, candidates.documents))
+        return after
 
 
 # Chunks of documents, and what a reranker made of a chunk.

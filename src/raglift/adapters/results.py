@@ -325,11 +325,9 @@ def _rows(frame: Any, who: str) -> list[dict[str, Any]]:
             None,
             f"expected a column of texts named {', '.join(TEXT_KEYS)}",
         )
-    rows = (
-        frame.to_dicts()
-        if is_from(frame, "polars")
-        else frame.astype(object).where(frame.notna(), None).to_dict("records")
-    )
+    if not is_from(frame, "polars"):
+        frame = frame.astype(object).where(frame.notna(), None)  # None for what is missing
+    rows = frame.to_dicts() if is_from(frame, "polars") else frame.to_dict("records")
     return [_result_of(row, text) for row in rows]
 
 

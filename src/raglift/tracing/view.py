@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import number_text
-from raglift.tracing.records import TraceImport
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
-    from raglift.tracing.records import ImportedTrace
+    from raglift.tracing.records import ImportedTrace, TraceImport
 
 
 _FIRST, _MOST, _LONGEST = 20, 200, 80
