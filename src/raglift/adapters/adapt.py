@@ -84,14 +84,9 @@ def adapt_reranker(
     if isinstance(reranker, type):
         raise UnsupportedSystem(f"reranker: found the class {reranker.__name__}; expected an object made from it")
     if isinstance(reranker, (list, tuple)):
-        parts: Sequence[Any] = reranker
-        return [
-            stage
-            for part in parts
-            for stage in adapt_reranker(
-                part, as_deployed=as_deployed, dtype=dtype, device=device, batch_size=batch_size, progress=progress
-            )
-        ]
+        options: dict[str, Any] = {"dtype": dtype, "device": device, "batch_size": batch_size, "progress": progress}
+        parts = [adapt_reranker(part, as_deployed=as_deployed, **options) for part in reranker]
+        return [stage for stages in parts for stage in stages]
     if any(base.__name__ == "CrossEncoder" for base in type(reranker).__mro__):
         from raglift.retrieval.cross_encoder import CrossEncoderReranker
 
