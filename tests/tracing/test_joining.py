@@ -138,7 +138,6 @@ def test_what_is_printed_says_how_many_were_joined_and_why_others_were_not(tmp_p
     assert "1 trace of 2 became sessions (1 by text): 1 of 4 queries, 1 call." in text
     assert "no such query" in text
     assert "something else" in text
-    assert "no query of the dataset has this text" in imported.to_text()
     assert imported.to_frame()["reason"].tolist() == ["", "no_such_query"]
 
 
