@@ -74,16 +74,6 @@ def test_where_a_place_is_wrong_the_text_tells() -> None:
     assert shown(chunk, Passage(WORDS, "log", 0, len(WORDS)), MatchRule("coverage")) == WORDS
 
 
-def test_a_piece_too_short_for_its_text_is_told_by_its_place() -> None:
-    chunk = Chunk(f"So: {WORDS[:9]}", doc_id="log", start=0, end=13)
-    match, span = covering(chunk, Passage(WORDS, "log", 4, 4 + len(WORDS)), MatchRule())
-    assert (match.relevant, span) == (False, (4, 13))
-
-
-def test_a_chunk_that_is_named_has_no_such_characters() -> None:
-    assert covering(Chunk(WORDS, id="c7"), Passage(chunk_id="c7"), MatchRule())[1] == (0, 0)
-
-
 def test_nearly_the_same_words_are_found_where_they_are() -> None:
     scanned = WORDS.replace("lamp", "1amp").replace("dusk", "dnsk")
     assert shown(f"So: {scanned}, he said and went out of the room.", WORDS, MatchRule("fuzzy")) == scanned

@@ -65,18 +65,6 @@ def test_a_hit_that_was_judged_both_ways_counts_once():
     assert compute(judged, Judged @ 1).tolist() == [1]
 
 
-def test_a_passage_of_another_document_does_not_match():
-    judged = found(
-        query(Passage(UNWANTED, "a.md", grade=0)), *(Chunk(UNWANTED, doc_id=name) for name in ("b.md", "a.md"))
-    )
-    assert ranks(judged) == [2]
-
-
-def test_ids_match_by_id():
-    judged = found(query(Passage(chunk_id="c7", grade=0)), Chunk("x", id="c1"), Chunk("x", id="c7"))
-    assert ranks(judged) == [2]
-
-
 @pytest.mark.parametrize("mode", ["containment", "coverage", "fuzzy"])
 def test_a_hit_that_begins_before_the_passage_is_not_judged(mode):
     half = Chunk(f"Other words before it. {UNWANTED[:25]}")  # its end is the beginning of the passage
@@ -132,10 +120,6 @@ def test_it_is_what_lies_between_the_ends_whatever_the_chunks(data):
     for k in (1, 3, 10):
         known = [grade is not None for grade in expected[:k]]
         assert compute(judged, Judged @ k).tolist() == [sum(known) / len(known)]
-
-
-def test_a_query_without_facts_is_not_looked_at():
-    assert ranks(found(query(Passage(UNWANTED, grade=0), labelled=False), Chunk(UNWANTED))) == []
 
 
 def test_a_cut_ranking_forgets_what_is_cut():

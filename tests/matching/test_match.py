@@ -91,10 +91,6 @@ def test_the_length_guard_can_be_set() -> None:
     assert direction("I", PARAGRAPH, MatchRule(minimum_length=0)) == Direction.PASSAGE_CONTAINS_CHUNK
 
 
-def test_other_words_do_not_match() -> None:
-    assert match("It was in July, 1806, and the speaker", PARAGRAPH) is None
-
-
 def test_quotes_and_dashes_are_the_same_only_with_unicode_folding() -> None:
     chunk = "if you don't tell me that this means war"
     assert direction(chunk, PARAGRAPH) is None
@@ -189,18 +185,6 @@ def test_judging_finds_what_each_hit_and_passage_share_by_themselves(mode: str) 
             if cover_passage(chunk, passage, rule, Text(rule)) is not None
         }
         assert pairs
-
-
-def test_one_hit_may_match_several_facts() -> None:
-    query = Query("q", "?", tuple(Fact((Passage(text),)) for text in ("Genoa", "Lucca", "Moscow")))
-    match_table = judged(query, Chunk(PARAGRAPH))
-    assert match_table.matches.fact.tolist() == [0, 1]
-
-
-def test_hits_with_one_id_and_different_texts_are_judged_apart() -> None:
-    query = Query("q", "?", (Fact((Passage("Genoa"),)),))
-    match_table = judged(query, Chunk("Lucca alone", id="c1"), Chunk("Genoa alone", id="c1"))
-    assert match_table.matches.rank.tolist() == [2]
 
 
 def test_every_direction_has_a_name() -> None:

@@ -158,21 +158,6 @@ def test_what_a_reranker_noted_on_a_chunk_stays_with_its_query() -> None:
     assert [chunk.origin for chunk in found] == [chunk.origin for chunk in noted]
 
 
-def test_without_documents_nothing_is_changed() -> None:
-    provenance = Provenance(Dataset(()))
-    ranking = Ranking.of([(Chunk("x", doc_id="books/wp.txt", start=1, end=2), 1.0)])
-    assert provenance.check(ranking) is ranking
-    assert (provenance.unknown_document, provenance.false_offsets) == (0, 0)
-
-
-def test_one_wrong_hit_changes_no_other() -> None:
-    right, wrong = Chunk("It was in July", doc_id="wp", start=0, end=14), Chunk("July", doc_id="wp.txt", start=3, end=7)
-    ranking = Provenance(dataset("wp")).check(Ranking.of([(right, 0.5), (wrong, None), (right, 0.1)]))
-    assert [hit.chunk is right for hit in ranking] == [True, False, True]
-    assert [(hit.rank, hit.score) for hit in ranking] == [(1, 0.5), (2, None), (3, 0.1)]
-    assert (ranking[1].chunk.doc_id, ranking[1].chunk.start) == ("wp", None)
-
-
 class TestEvidence:
     """Whether a hit has what only other documents than the one that it names have."""
 

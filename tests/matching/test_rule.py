@@ -20,11 +20,6 @@ def test_each_mode_has_its_own_threshold(mode: str, threshold: float | None, tex
     assert str(rule) == text
 
 
-def test_a_threshold_can_be_given() -> None:
-    assert MatchRule("coverage", threshold=1).threshold == 1
-    assert MatchRule.for_profile("default", "fuzzy", threshold=0.8).threshold == 0.8
-
-
 @pytest.mark.parametrize("threshold", [0, -0.5, 1.5, float("nan"), True, "half"])
 def test_a_threshold_outside_its_range_is_refused(threshold: object) -> None:
     with pytest.raises(ConfigurationError, match=r"match threshold: found .*; expected a number above 0, at most 1"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,12 +98,3 @@ def test_without_a_budget_they_are_scored_at_those_of_the_evaluation_or_2000_tok
 def test_their_titles_say_how_much_is_read() -> None:
     assert title(RecallArea @ Tokens(2000)) == mean_title(RecallArea @ Tokens(2000)) == "Recall up to 2,000 tokens"
     assert title(PromptRecall @ Tokens(500)) == "Recall at 500 tokens"
-
-
-def test_each_query_is_read_by_itself() -> None:
-    asked = [query(LAMP), replace(query(HORN), id="other"), replace(query(), id="unlabelled")]
-    stage = [Ranking.of([(Chunk(text), None)]) for text in (LAMP, "x" * 10 + HORN, LAMP)]
-    (together,) = match_rankings(asked, [stage], MatchRule())
-    together = replace(together, characters_per_token=4.0)
-    expected = [1 - len(LAMP) / 400, 1 - (10 + len(HORN)) / 400, 0]
-    np.testing.assert_allclose(compute(together, RecallArea @ Tokens(100)), expected, rtol=0, atol=1e-12)

@@ -87,11 +87,6 @@ def test_what_facts_share_counts_once() -> None:
     assert value("span_precision", [*FACT, *FACT], [("d", 100, 200)]) == 1
 
 
-def test_nothing_returned_is_nothing_covered() -> None:
-    for name in ("span_recall@3", "span_precision@3", "span_iou@3"):
-        assert value(name, FACT, []) == 0
-
-
 def test_omega_is_the_best_that_the_chunking_allows() -> None:
     chunks = [("d", 0, 110), ("d", 90, 150), ("d", 150, 190), ("d", 210, 300), ("e", 0, 300)]
     # The first three touch the passage: 190 characters of the source, 90 of the passage; 10 lie in no chunk
@@ -102,11 +97,6 @@ def test_omega_is_the_best_that_the_chunking_allows() -> None:
 def test_omega_needs_the_chunks() -> None:
     with pytest.raises(ConfigurationError, match="span_precision_omega: found a system whose chunks are not known"):
         value("span_precision_omega", FACT, [])
-
-
-def test_omega_has_no_depth() -> None:
-    with pytest.raises(ConfigurationError, match="it does not depend on one"):
-        parse("span_precision_omega@5")
 
 
 def test_a_query_with_chunk_ids_alone_is_left_out() -> None:

@@ -21,10 +21,9 @@ from raglift.types.rankings import Ranking
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline, LLMChainExtractor
+    from langchain_classic.retrievers.document_compressors import LLMChainExtractor
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models import FakeListLLM
-from langchain_text_splitters import CharacterTextSplitter
 from llama_index.core.postprocessor import (
     MetadataReplacementPostProcessor,
     PrevNextNodePostprocessor,
@@ -116,9 +115,6 @@ CASES = {
     "LangChain: the answer written into each text": Case(
         lambda: Compressor(change=lambda documents: [written(document) for document in documents]), (0, 2, 0, 0), None
     ),
-    "LangChain: another order": Case(
-        lambda: Compressor(change=lambda documents: documents[::-1]), None, 1.0, candidates=("fog", "lamp")
-    ),
     "LangChain: the best hit twice": Case(
         lambda: Compressor(change=lambda documents: [documents[1], *documents]), (0, 0, 1, 0), 1.0, ("fog", "lamp")
     ),
@@ -127,14 +123,6 @@ CASES = {
         (0, 0, 0, 1),
         1.0,
         candidates=("fog", "lamp"),
-    ),
-    "LangChain: a splitter": Case(
-        lambda: DocumentCompressorPipeline(
-            transformers=[CharacterTextSplitter(separator=". ", chunk_size=40, chunk_overlap=0)]
-        ),
-        (0, 0, 0, 5),
-        -1.0,  # the first part does not hold the answer
-        candidates=("lamp", "fog"),
     ),
     "LlamaIndex: windows": Case(lambda: MetadataReplacementPostProcessor("window"), (0, 2, 0, 0), None),
     "LlamaIndex: neighbours": Case(neighbours, (1, 0, 0, 0), 0.0),

@@ -120,18 +120,6 @@ def test_slow_work_writes_lines_only_in_the_block_that_asks_for_them(capsys, clo
     assert capsys.readouterr().err == ""
 
 
-def test_nothing_to_do_is_nothing_to_show(capsys):
-    work(0, [], show=True)
-    assert capsys.readouterr().err == ""
-
-
-def test_without_standard_error_the_work_is_done_in_silence(monkeypatch, capsys):
-    """As under pythonw: there is no standard error to write to."""
-    monkeypatch.setattr(sys, "stderr", None)
-    work(3, [3])
-    assert capsys.readouterr().out == ""
-
-
 BAR = """
 from raglift.utilities.progress import step, steps, track
 with steps(2):

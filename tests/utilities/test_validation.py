@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
-from raglift.utilities.validation import Expected, WrongKind, faults_of, path_text, read_as, several_wrong, wrong
+from raglift.utilities.validation import Expected, WrongKind, faults_of, read_as, several_wrong, wrong
 
 
 class Size(BaseModel):
@@ -111,15 +111,3 @@ def test_what_is_missing_is_told_in_words_of_its_own() -> None:
     assert list(map(str, faults_of(caught.value, FORM, missing={"size": "width and unit"}))) == [
         "size: found nothing; expected width and unit"
     ]
-
-
-def test_what_is_no_json_is_told() -> None:
-    with pytest.raises(ValidationError) as caught:
-        FORM.validate_json('{"size": ')
-    (fault,) = faults_of(caught.value, FORM)
-    assert str(fault).startswith(r'found "{\"size\": "; expected JSON (EOF while parsing')
-
-
-def test_a_path_is_told_as_it_is_read() -> None:
-    assert path_text(("chunkers", 1, "size")) == "chunkers[1].size"
-    assert path_text(()) == ""
