@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.held_out_check import held_out_check
+from raglift.analysis.recommendation import held_out_check
 from raglift.analysis.records import Method
 from raglift.stats.margins import MARGIN, non_inferiority
 from raglift.sweep.specification.record import Sweep

@@ -37,16 +37,6 @@ def test_one_error_a_check_that_failed(ranked) -> None:
     ]
 
 
-def test_more_errors_than_github_shows_are_told_in_the_last(ranked) -> None:
-    asked = {f"{name}@{k}": 1.0 for name in ("rr", "recall", "ndcg") for k in (1, 2, 3, 4)}
-    found = commands(rl.gate(ranked([None] * 3), minimum=asked).to_github())
-    assert len(found) == 10
-    assert found[-1] == (
-        "raglift gate: 3 more checks (fake)",
-        "failed too: ndcg@2, ndcg@3, ndcg@4",
-    )
-
-
 def test_hostile_texts_stay_inside_their_command(hostile, hostile_text) -> None:
     def found(text):
         run, baseline = hostile(text, 2, fails=True), hostile(text, 1)

@@ -35,13 +35,6 @@ def test_a_metric_that_was_not_scored_is_taken_from_the_candidates(ranked) -> No
     assert {*evaluation.scores.metrics} < {*result.evaluation.scores.metrics}
 
 
-def test_what_was_scored_stays_as_it_is_when_more_is_taken(ranked, with_values) -> None:
-    evaluation = with_values([0.25] * 4)  # as of a metric whose function is not here any more
-    result = rl.gate(evaluation, minimum={"rr@1": 0.25, "recall@1": 1.0, "ndcg@tokens(20)": 0.9})
-    assert [one.found for one in result.checks] == [0.25, 1.0, 1.0]
-    assert result.evaluation.run is evaluation.run
-
-
 def test_a_metric_that_cannot_be_taken_says_why(ranked) -> None:
     with pytest.raises(ConfigurationError, match=r"recall@7: the run was not scored at that depth, and its 6 cand"):
         rl.gate(ranked([1]), minimum={"recall@7": 0.5})

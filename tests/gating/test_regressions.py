@@ -104,13 +104,6 @@ def test_a_metric_that_a_side_was_cut_for_cannot_pass(ranked) -> None:
     assert rl.gate(cut, baseline=good, no_regression=["recall@1"]).passed
 
 
-def test_runs_whose_queries_all_lack_labels_cannot_pass(ranked) -> None:
-    run = ranked([1, 1], unlabelled=(0, 1))
-    result = rl.gate(run, baseline=run, no_regression=["rr@3"])
-    assert only(result).note == "no fair pair: no query has labels that count in both"
-    assert not result.passed
-
-
 def test_what_compare_refuses_is_refused_and_what_it_warns_of_is_reported(ranked) -> None:
     good = ranked([1] * 30)
     other = replace(good, dataset=replace(good.dataset, queries=ranked([1] * 30, unlabelled=(3,)).dataset.queries))
@@ -138,43 +131,3 @@ def test_so_few_queries_that_nothing_can_fail_are_told(ranked) -> None:
     both = rl.gate(ranked([None] * 6), baseline=ranked([1] * 6), no_regression=["rr@3", "recall@3"])
     assert both.passed
     assert both.warnings[0].startswith("with 6 queries no drop")
-
-
-def test_a_confidence_by_which_no_drop_could_ever_fail_is_refused(ranked) -> None:
-    run, baseline = ranked([None] * 30), ranked([1] * 30)
-    for confidence, metrics in ((0.9999999, ["rr@3"]), (0.99995, ["rr@3"]), (0.99985, ["rr@3", "recall@3"])):
-        with pytest.raises(ConfigurationError, match=r"confidence: found .* so the gate could never fail"):
-            rl.gate(run, baseline=baseline, no_regression=metrics, confidence=confidence)
-    # The most that is told can be asked: the largest drop of all fails there
-    assert not rl.gate(run, baseline=baseline, no_regression=["rr@3"], confidence=0.9999).passed
-    assert not rl.gate(run, baseline=baseline, no_regression=["rr@3", "recall@3"], confidence=0.9998).passed
-
-
-def test_a_run_may_itself_be_called_baseline(ranked) -> None:
-    run = ranked([1] * 6)
-    assert rl.gate(run, baseline=run, no_regression=["rr@3"], name="baseline").passed
-
-
-@pytest.mark.full
-def test_false_alarms_are_no_more_often_than_asked(with_values) -> None:
-    rng = np.random.default_rng(20)
-    tried, failed = 120, 0
-    for _ in range(tried):
-        hard = rng.random(40)  # what makes a query hard for one system makes it hard for the other
-        before, after = (np.clip(hard + rng.normal(0.0, 0.2, 40), 0.0, 1.0).round(2) for _ in range(2))
-        failed += not rl.gate(with_values(after), baseline=with_values(before), no_regression=["rr@1"]).passed
-    assert 0 < failed / tried <= 0.05  # two-sided at 0.05, of which the drops are half
-
-
-@pytest.mark.slow
-def test_a_real_drop_is_found_unless_the_margin_allows_it(with_values) -> None:
-    rng = np.random.default_rng(21)
-    failed = {0.0: 0, 0.3: 0}
-    for _ in range(20):
-        before = rng.random(80)
-        after = np.clip(before - 0.12 + rng.normal(0.0, 0.2, 80), 0.0, 1.0)
-        for margin in failed:
-            options = {"baseline": with_values(before), "no_regression": ["rr@1"], "margin": margin}
-            failed[margin] += not rl.gate(with_values(after), **options).passed
-    assert failed[0.0] >= 19
-    assert failed[0.3] == 0

@@ -46,16 +46,6 @@ def test_a_query_that_got_worse_is_shown_with_both_rankings(ranked) -> None:
     assert "seed 0; confidence 95%" in told
 
 
-def test_rankings_are_shown_once_for_several_metrics(ranked) -> None:
-    options = {"baseline": ranked([1] * 9), "no_regression": ["rr@3", "recall@1"]}
-    told = str(rl.gate(ranked([3] * 9), **options))
-    assert told.count("q0000: RR@3 1.000 → 0.333\n") == 1
-    assert "9 queries did worse in Recall@1 than with the baseline" in told
-    assert told.count("Both rankings") == 5
-    deeper = str(rl.gate(ranked([3] * 9), **options | {"no_regression": ["recall@1", "rr@3"]}))
-    assert deeper.count("Both rankings") == 10  # what is above is not deep enough
-
-
 def found_at(rank: int) -> Evaluation:
     """An evaluation of nine queries that find their fact at a rank, of 12 hits."""
     data = Dataset(tuple(Query(f"q{n}", f"Where is {n}?", (Fact((Passage(f"fact {n}"),)),)) for n in range(9)))
@@ -71,18 +61,3 @@ def test_a_deep_ranking_is_cut_and_its_matches_below_are_told() -> None:
     told = str(rl.gate(found_at(12), baseline=found_at(1), no_regression=["rr@12"]))
     assert "  baseline, and 2 more\n" in told
     assert "  run, and 2 more; a match at 12\n" in told
-
-
-def test_hostile_texts_are_printed_and_not_obeyed(hostile, hostile_text) -> None:
-    result = rl.gate(
-        hostile(hostile_text, 2, fails=True),
-        baseline=hostile(hostile_text, 1),
-        no_regression=["rr@3"],
-        minimum={"ndcg@3": 0.9},
-        name="new",
-    )
-    told = str(result)
-    assert not result.passed
-    assert not {"\x00", "\x1b", "\u202e", "\ud800", "\r"} & set(told)
-    told.encode("utf-8")
-    assert "\n::error title" not in told

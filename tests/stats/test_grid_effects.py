@@ -103,25 +103,11 @@ def test_an_interval_is_beyond_0_where_its_p_value_is_small() -> None:
     assert (found.may_be_best == ~np.isin(np.arange(12), found.levels[beyond & (found.mean > 0.0), 1])).all()
 
 
-def test_neither_the_order_of_cells_nor_the_names_of_levels_matter() -> None:
-    values, order = measured(GRID), np.random.default_rng(0).permutation(len(GRID))
-    found, again = factor_effects(values, GRID, seed=3), factor_effects(values[order], GRID[order], seed=3)
-    turned = factor_effects(values, np.array([2, 1, 0])[GRID], seed=3)
-    for factor in range(3):
-        assert found.pairs[factor].mean == pytest.approx(again.pairs[factor].mean)
-        assert found.pairs[factor].p == pytest.approx(again.pairs[factor].p)
-        assert sorted(found.pairs[factor].p) == pytest.approx(sorted(turned.pairs[factor].p))
-
-
-def test_levels_against_the_best_end_at_0() -> None:
+def test_levels_that_may_be_the_best() -> None:
     generator = np.random.default_rng(0)
     values = generator.normal(0.5, 0.1, (4, 60)) + np.array([[0.0], [0.19], [0.2], [-0.1]])
     found = factor_effects(values, np.arange(4)[:, np.newaxis], seed=0).pairs[0]
     assert found.may_be_best.tolist() == [False, True, True, False]
-    assert (found.against_best[:, 0] <= 0.0).all()
-    assert (found.against_best[:, 1] >= 0.0).all()
-    assert found.against_best[[0, 3], 1].tolist() == [0.0, 0.0]
-    assert (found.against_best[[1, 2], 1] > 0.0).all()
 
 
 def test_queries_without_a_value_in_a_cell_count_in_none() -> None:

@@ -14,9 +14,9 @@ from raglift.errors import ConfigurationError
 from raglift.stats.intervals import difference_interval, mean_interval
 
 STEPS = (-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.5, 2 / 3, 1.0)
-SAMPLES = 4000
+SAMPLES = 2000
 CHANCE = 4 * math.sqrt(0.95 * 0.05 / SAMPLES)
-"""Four standard errors of a coverage near 0.95 that 4,000 samples show: 0.0138."""
+"""Four standard errors of a coverage near 0.95 that 2,000 samples show: 0.0195."""
 
 samples = st.lists(st.sampled_from(STEPS), min_size=2, max_size=60)
 
@@ -124,28 +124,6 @@ def test_it_holds_the_mean_of_the_sample(sample: list[float], confidence: float)
     assert len(set(sample)) == 1 or low <= np.mean(sample) <= high
 
 
-@settings(deadline=None)
-@given(samples)
-def test_turning_the_differences_around_turns_the_interval_around(sample: list[float]) -> None:
-    low, high = difference_interval(sample)
-    np.testing.assert_allclose(difference_interval([-value for value in sample]), (-high, -low), atol=1e-12)
-
-
-@settings(deadline=None)
-@given(samples, st.sampled_from([1e-100, 1e-9, 0.1, 3.0, 2000.0, 1e100]))
-def test_the_interval_is_in_the_unit_of_the_differences(sample: list[float], unit: float) -> None:
-    low, high = difference_interval(sample)
-    np.testing.assert_allclose(difference_interval([unit * value for value in sample]), (unit * low, unit * high))
-
-
-@settings(deadline=None)
-@given(samples)
-def test_more_confidence_is_a_wider_interval(sample: list[float]) -> None:
-    if len(set(sample)) > 1:
-        widths = [np.ptp(difference_interval(sample, confidence=confidence)) for confidence in (0.5, 0.9, 0.95, 0.99)]
-        assert widths == sorted(widths)
-
-
 @pytest.mark.parametrize("sample", [[], [1.0], [0.0] * 60, [0.25] * 3, [math.nan, 1.0]])
 def test_what_does_not_vary_has_no_interval(sample: list[float]) -> None:
     assert all(math.isnan(bound) for bound in difference_interval(sample))
@@ -170,14 +148,6 @@ def test_the_interval_of_a_mean_stays_in_bounds_and_holds_it(values: list[float]
     low, high = mean_interval(values)
     assert 0.0 <= low <= np.mean(values) <= high <= 1.0
     assert low < high
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(0.0, 1.0, width=16), min_size=1, max_size=40))
-def test_the_interval_of_a_mean_follows_the_bounds(values: list[float]) -> None:
-    low, high = mean_interval(values)
-    moved = mean_interval([10.0 * value - 5.0 for value in values], bounds=(-5.0, 5.0))
-    np.testing.assert_allclose(moved, (10.0 * low - 5.0, 10.0 * high - 5.0), atol=1e-6)
 
 
 def test_without_bounds_the_interval_of_a_mean_is_the_t_interval_of_scipy() -> None:

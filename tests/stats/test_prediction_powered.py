@@ -83,28 +83,12 @@ def test_a_census_has_no_width_whatever_the_judge_says():
     assert (few.estimate, few.width) == (pytest.approx(0.7), 0)
 
 
-def test_a_census_of_units_leaves_what_clusters_differ_by():
-    true, judge = world(1)
-    clusters = Clusters(np.repeat(np.arange(20), 5), 20)
-    found = drawn_alike(true, judge, np.arange(100), clusters=clusters)
-    means = true.reshape(20, 5).mean(axis=1)
-    assert found.standard_error == pytest.approx(means.std(ddof=1) / np.sqrt(20))
-    assert found.freedom == pytest.approx(19)
-
-
 @pytest.mark.parametrize("clusters", [None, Clusters(np.repeat(np.arange(20), 5), 20)])
 def test_a_judge_without_an_error_in_the_sample_is_not_known_to_make_none(clusters):
     true, _ = world(3)
     found = drawn_alike(true, true, np.arange(30), clusters=clusters)
     assert found == drawn_alike(true, None, np.arange(30), clusters=clusters)
     assert found.width > 0
-
-
-def test_a_constant_judge_changes_nothing():
-    true, _ = world(3)
-    alone, same = (drawn_alike(true, judge, np.arange(30)) for judge in (None, np.full(100, 2.0)))
-    assert same.interval == pytest.approx(alone.interval)
-    assert same.tuning == 0
 
 
 def test_unequal_probabilities_are_unbiased_over_all_samples():
@@ -186,11 +170,6 @@ def test_few_units_have_an_estimate_and_no_interval():
     found = drawn_alike(true, judge, np.arange(FEWEST_SAMPLED - 1))
     assert np.isfinite(found.estimate)
     assert np.isnan(found.interval).all()
-
-
-def test_nothing_to_add_up_is_zero():
-    found = corrected_total([], [], [], predictions=[], weights=[])
-    assert (found.estimate, found.interval) == (0, (0, 0))
 
 
 @pytest.mark.parametrize(

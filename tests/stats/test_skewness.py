@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from raglift.errors import ConfigurationError
 from raglift.stats.intervals import transformed, transformed_back
-from raglift.stats.paired_tests import paired_difference, paired_differences, sign_flip_test
+from raglift.stats.paired_tests import paired_difference, sign_flip_test
 from raglift.stats.skewness import hall_p, skewness_of
 
 SMALL_WINS = np.array([0.05] * 36 + [-0.5, -0.3] + [0.0] * 22)
@@ -59,14 +58,6 @@ def test_elsewhere_the_sign_flip_test_decides(differences: list[float]) -> None:
 def test_the_transformation_is_undone(t: float, skewness: float, n: int) -> None:
     step = skewness / math.sqrt(n)
     assert transformed_back(transformed(t, step), step) == pytest.approx(t, abs=1e-4)
-
-
-@settings(deadline=None)
-@given(st.permutations(list(range(60))), st.sampled_from([0.25, 1.0, 512.0]))
-def test_neither_order_nor_sign_nor_unit_changes_the_p_value(order: list[int], unit: float) -> None:
-    expected = hall_p(SMALL_WINS)
-    assert hall_p(unit * SMALL_WINS[order]) == expected
-    assert hall_p(-SMALL_WINS[order]) == expected
 
 
 def test_small_wins_without_a_loss_decide_nothing_where_losses_can_be_large() -> None:
@@ -116,26 +107,3 @@ def test_wins_of_half_of_the_bound_are_decided() -> None:
 def test_hits_without_a_loss_are_decided_where_the_sign_test_decides() -> None:
     six = paired_difference([1.0] * 6 + [0.0] * 34, seed=0, bound=1.0)
     assert (six.p, six.too_skewed) == (2 / 64, False)
-
-
-def test_what_is_not_significant_is_not_too_skewed() -> None:
-    found = paired_difference([0.01] * 4 + [0.0] * 36, seed=0, bound=1.0)
-    assert (found.p, found.too_skewed) == (0.125, False)
-
-
-def test_each_column_has_its_own_bound() -> None:
-    wins = np.array([0.04] * 30 + [0.0] * 10)
-    found = paired_differences(np.stack([wins, wins, 40 * wins], axis=1), seed=0, bounds=[1.0, None, 40.0])
-    assert [one.too_skewed for one in found] == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    ("bounds", "message"),
-    [
-        ([1.0], r"bounds: found 1 for 2 columns; expected one for each"),
-        ([1.0, 0.0], "bounds: found 0; expected numbers"),
-    ],
-)
-def test_bounds_that_cannot_be_used_are_refused(bounds: list[float], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        paired_differences(np.ones((3, 2)), seed=0, bounds=bounds)

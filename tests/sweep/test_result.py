@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from raglift.analysis.held_out_check import held_out_check
+from raglift.analysis.recommendation import held_out_check
 from raglift.errors import ConfigurationError
 from raglift.sweep.result import SweepResult
 

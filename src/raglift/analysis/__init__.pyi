@@ -8,10 +8,8 @@ from .explanation import explain as explain
 from .explanation import over_k as over_k
 from .factors import FactorEffect as FactorEffect
 from .factors import FactorEffects as FactorEffects
-from .factors import LevelAgainstBest as LevelAgainstBest
 from .factors import LevelDifference as LevelDifference
 from .factors import effects_of_factors as effects_of_factors
-from .held_out_check import HeldOutCheck as HeldOutCheck
 from .lift import comparison_by_tag as comparison_by_tag
 from .lift import evaluation_by_tag as evaluation_by_tag
 from .lift import reranker_lift as reranker_lift
@@ -22,6 +20,7 @@ from .outcomes import OutcomeFacts as OutcomeFacts
 from .outcomes import fact_outcomes as fact_outcomes
 from .outcomes import failure_analysis as failure_analysis
 from .recommendation import Contender as Contender
+from .recommendation import HeldOutCheck as HeldOutCheck
 from .recommendation import Recommendation as Recommendation
 from .records import ComparisonRow as ComparisonRow
 from .records import Lift as Lift

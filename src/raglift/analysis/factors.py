@@ -71,27 +71,15 @@ class LevelDifference:
 
 
 @dataclass(frozen=True)
-class LevelAgainstBest:
-    """One level of a factor against the best of the others."""
-
-    level: str
-    """Which."""
-    low: float
-    """The lower bound of its mean minus that of the best of the others; at most 0."""
-    high: float
-    """The upper bound; at least 0."""
-    may_be_best: bool
-    """Whether it cannot be told from the best."""
-
-
-@dataclass(frozen=True)
 class FactorEffect:
     """What the levels of one factor do."""
 
     factor: str
     """The part of a cell: `chunker`, `embedding`, `retriever`, `reranker` or `system`."""
-    levels: tuple[LevelAgainstBest, ...]
+    levels: tuple[str, ...]
     """Its levels, in the order of the sweep; those that can be compared with none are left out."""
+    candidates: tuple[str, ...]
+    """The levels that cannot be told from the best: the true best is one of them in `confidence` of cases."""
     best: str
     """The level that is ahead of all others on the queries asked."""
     without: str | None
@@ -105,14 +93,9 @@ class FactorEffect:
         return self.best if self.without is None else self.without
 
     @property
-    def candidates(self) -> tuple[str, ...]:
-        """The levels that cannot be told from the best: the true best is one of them in `confidence` of cases."""
-        return tuple(one.level for one in self.levels if one.may_be_best)
-
-    @property
     def shown(self) -> tuple[LevelDifference, ...]:
         """Each level minus the reference, in the order of the sweep; without those that have no matched cells."""
-        found = (self._found(one.level, self.reference) for one in self.levels if one.level != self.reference)
+        found = (self._found(level, self.reference) for level in self.levels if level != self.reference)
         return tuple(difference for difference in found if difference is not None)
 
     def difference(self, level: str, other: str) -> LevelDifference:
@@ -123,7 +106,7 @@ class FactorEffect:
         """
         found = self._found(level, other)
         if found is None:
-            names = ", ".join(repr(one.level) for one in self.levels)
+            names = ", ".join(map(repr, self.levels))
             raise ConfigurationError(
                 f"{self.factor}: found no cells that differ in {level!r} and {other!r} alone; expected two of {names}"
             )
@@ -315,15 +298,8 @@ def _factor(
     without = references.get(factor)
     return FactorEffect(
         factor=factor,
-        levels=tuple(
-            LevelAgainstBest(
-                names[level],
-                low=float(pairs.against_best[level, 0]),
-                high=float(pairs.against_best[level, 1]),
-                may_be_best=bool(pairs.may_be_best[level]),
-            )
-            for level in compared
-        ),
+        levels=tuple(names[level] for level in compared),
+        candidates=tuple(names[level] for level in compared if pairs.may_be_best[level]),
         best=names[best],
         without=without if without in [names[level] for level in compared] else None,
         differences=differences,

@@ -79,7 +79,6 @@ def warnings_of(
         *(_budget(fairness, _facts(shared)) if fairness is not None else []),
         *(_unfilled(paired.metrics[0], fairness) if fairness is not None else []),
         *_own_notes(systems),
-        *_machines(systems),
     ]
 
 
@@ -297,20 +296,6 @@ def _own_notes(systems: Mapping[str, Evaluation]) -> list[str]:
         for note in (*not_read(evaluation), *new_evidence(evaluation)):
             by_note.setdefault(note, []).append(name)
     return [f"{named(names)}: {note}" for note, names in by_note.items()]
-
-
-def _machines(systems: Mapping[str, Evaluation]) -> list[str]:
-    """Warn of latency that was not measured on machines of one kind."""
-    by_machine: dict[str, list[str]] = {}
-    for name, evaluation in systems.items():
-        if evaluation.run.cost is not None and evaluation.run.cost.whole is not None:
-            where = evaluation.run.spec.get("environment", {})
-            machine = f"{where.get('processor', 'an unknown processor')} ({where.get('cores', '?')} cores)"
-            by_machine.setdefault(machine, []).append(name)
-    if len(by_machine) < 2:
-        return []
-    parts = "; ".join(f"{named(names)} on {machine}" for machine, names in by_machine.items())
-    return [f"latency was not measured on the same kind of machine: {parts}"]
 
 
 def _no_fair_pair(paired: Paired) -> list[str]:

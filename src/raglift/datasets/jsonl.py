@@ -152,8 +152,6 @@ def query_value(query: Query, passage_value: Callable[..., Any] = passage_value)
         value["annotator"] = asdict(query.annotator)
     if query.filter is not None:
         value["filter"] = query.filter.to_dict()
-    if query.judged is not None:
-        value["judged"] = query.judged
     return value
 
 

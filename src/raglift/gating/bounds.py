@@ -24,8 +24,6 @@ LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}
 """Figures in seconds, and the field of a stage's latency that holds each."""
 COUNTS = ("failures", "empty", "unlabelled")
 """Figures that count queries."""
-_RESAMPLES = 10_000
-"""How many assignments of signs the paired test draws where there are too many to try all."""
 _SECONDS = re.compile(r"\s*(?P<number>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>s|ms)?\s*")
 
 
@@ -117,26 +115,6 @@ def checked_margin(margin: float, metrics: Sequence[Metric] = ()) -> float:
             "and 1, so no drop of it is larger, and the gate could never fail"
         )
     return float(margin)
-
-
-def check_power(confidence: float, tests: int) -> None:
-    """Raise where a drop could not come out as real, however large and over however many queries.
-
-    Args:
-        confidence: a drop is real where p is at most 1 minus it.
-        tests: how many metrics p is corrected over.
-
-    Raises:
-        ConfigurationError: the least p that the permutation test has is larger.
-    """
-    least = tests / (_RESAMPLES + 1)
-    if tests and 1.0 - confidence < least:
-        corrected = f", corrected over {tests:,} metrics" if tests > 1 else ""
-        raise ConfigurationError(
-            f"confidence: found {short_repr(confidence)}; expected at most {math.floor((1.0 - least) * 1e4) / 1e4:g}: "
-            f"no p of a permutation test with {_RESAMPLES:,} draws is below {least:.2g}{corrected}, so the gate could "
-            "never fail"
-        )
 
 
 def _identity(bound: Bound) -> tuple[str | None, str, bool]:

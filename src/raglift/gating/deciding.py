@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import check_same_queries, named, system_name
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
+from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.gating.ci import gate_annotations, gate_junit
 from raglift.gating.records import FailedQuery, Outcome
 from raglift.gating.regressions import regressions_of
@@ -17,7 +17,6 @@ from raglift.gating.view import gate_view
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.results.evaluation import Evaluation
 from raglift.types.dataset import Dataset
-from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,8 +48,6 @@ class GateResult(Presentable):
     """Why the differences may not mean what they seem to."""
     notes: tuple[str, ...] = ()
     """Further notes of the run, and of the queries that were compared."""
-    dropped: tuple[str, ...] = ()
-    """Queries that only the baseline has, the labelled set that was given having them no more: nothing holds them."""
 
     @property
     def passed(self) -> bool:
@@ -115,7 +112,7 @@ def gate(
 
     Raises:
         ConfigurationError: nothing to check, no such figure or stage, a bound that it cannot have, a metric deeper than
-            the run's candidates, a latency that was not measured; a margin or confidence by which nothing could fail;
+            the run's candidates, a latency that was not measured; a margin by which nothing could fail;
             or a baseline or dataset with no query of the run, other labels or another match rule.
     """
     _check_given(evaluation, baseline, dataset)
@@ -123,7 +120,6 @@ def gate(
     bounds = bounds_of(minimum, maximum, evaluation.scores.stages)
     compared = compared_metrics(no_regression)
     allowed = checked_margin(margin, compared)
-    check_power(confidence, len(compared))
     _check_request(bool(bounds), baseline is not None, bool(compared))
     called = system_name(evaluation) if name is None else name
     whole = dataset if dataset is not None else None if baseline is None else baseline.dataset
@@ -163,8 +159,7 @@ def gate(
         tuple(FailedQuery(one.query_id, one.error) for one in scored.run.traces if one.error is not None),
         None if against is None else against.method,
         () if against is None else against.warnings,
-        (*notes, *_beyond(scored.dataset, dataset), *(() if against is None else against.notes)),
-        () if baseline is None or dataset is None else _dropped(evaluation.dataset, baseline.dataset, dataset),
+        (*notes, *(() if against is None else against.notes)),
     )
 
 
@@ -217,23 +212,6 @@ def _check_overlap(asked: Dataset, dataset: Dataset, called: str) -> None:
 def _missing(asked: Dataset, whole: Dataset) -> tuple[str, ...]:
     """Return the queries of the whole that a run was not asked."""
     return tuple(query.id for query in whole.queries if query.id not in asked.query_by_id)
-
-
-def _dropped(asked: Dataset, baseline: Dataset, dataset: Dataset) -> tuple[str, ...]:
-    """Return the queries of a baseline that neither the run nor the labelled set has: whoever took them out."""
-    known = asked.query_by_id.keys() | dataset.query_by_id.keys()
-    return tuple(query.id for query in baseline.queries if query.id not in known)
-
-
-def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:
-    """Say which queries of a run are not in the labelled set, which count in its figures all the same."""
-    if dataset is None:
-        return []
-    more = [query.id for query in asked.queries if query.id not in dataset.query_by_id]
-    if not more:
-        return []
-    counts = "counts in its figures" if len(more) == 1 else "count in its figures"
-    return [f"{counted(len(more), 'query')} of the run not in the labelled set {counts}: {named(more)}"]
 
 
 _RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift rescore --labels"

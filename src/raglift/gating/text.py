@@ -162,17 +162,6 @@ def missing_sentence(result: GateResult) -> str:
     return f"{counted(len(result.missing), 'query')} missing in the run: {named(result.missing)}"
 
 
-def dropped_sentence(result: GateResult) -> str:
-    """Name the queries of the baseline that are in the labelled set no more; empty if none is."""
-    if not result.dropped:
-        return ""
-    are = "is" if len(result.dropped) == 1 else "are"
-    return (
-        f"{counted(len(result.dropped), 'query')} of the baseline {are} in the labelled set no more, so the gate does "
-        f"not hold the run to {'it' if len(result.dropped) == 1 else 'them'}: {named(result.dropped)}"
-    )
-
-
 def failed_sentence(result: GateResult) -> str:
     """Name the queries that failed; empty if none did."""
     if not result.failed:

@@ -10,7 +10,6 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.gating.text import (
     bound_text,
     check_notes,
-    dropped_sentence,
     failed_sentence,
     found_text,
     hit_words,
@@ -52,7 +51,7 @@ def gate_view(result: GateResult) -> Document:
     whole = ", none missing" if result.expected is not None and not result.missing else ""
     return Document(
         title=f"{result.name}: {verdict_sentence(result)}",
-        lead=" ".join(f"{sentence}." for sentence in _above_all(result) if sentence),
+        lead=" ".join(f"{said}." for said in (missing_sentence(result), failed_sentence(result)) if said),
         headline=table_from(_CHECKS, result.checks, "Each figure next to its bound"),
         measured=tuple(_measured(result)),
         warnings=result.warnings,
@@ -63,11 +62,6 @@ def gate_view(result: GateResult) -> Document:
         printed=Detail.SUMMARY if result.passed and not result.failed else Detail.DETAILS,
         passed=result.passed,
     )
-
-
-def _above_all(result: GateResult) -> tuple[str, ...]:
-    """Return which queries were not asked, are held to nothing, or failed; empty texts where there are none."""
-    return missing_sentence(result), dropped_sentence(result), failed_sentence(result)
 
 
 def _measured(result: GateResult) -> Iterator[tuple[str, str]]:

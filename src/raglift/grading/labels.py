@@ -62,7 +62,7 @@ def labelled_queries(
         query = entry.query
         facts = _joined(query.facts, relevant) if query.answerable else ()
         irrelevant = (*query.judged_irrelevant, *irrelevant)
-        found.append(replace(query, facts=facts, judged_irrelevant=irrelevant, judged="pool"))
+        found.append(replace(query, facts=facts, judged_irrelevant=irrelevant))
     return tuple(found)
 
 

@@ -154,7 +154,7 @@ def _effect_of(one: LevelDifference, decimals: int) -> str:
 
 def _among_levels(found: FactorEffect, decimals: int) -> str:
     """Return which levels of a part are best."""
-    others = [one.level for one in found.levels if one.level not in found.candidates]
+    others = [level for level in found.levels if level not in found.candidates]
     if not others:
         return f"none of the {len(found.levels):,} {found.factor}s can be told from the best"
     behind = [one for one in found.shown if one.level in others]

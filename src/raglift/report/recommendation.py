@@ -28,8 +28,7 @@ from raglift.stats.margins import NON_INFERIORITY_METHOD
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from raglift.analysis.held_out_check import HeldOutCheck
-    from raglift.analysis.recommendation import Contender, Recommendation
+    from raglift.analysis.recommendation import Contender, HeldOutCheck, Recommendation
     from raglift.analysis.truncation import Truncation
     from raglift.rendering.document import Table
     from raglift.types.metric import Metric

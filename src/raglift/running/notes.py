@@ -47,7 +47,7 @@ def relabelled(run: Run, dataset: Dataset, labels: Dataset | Sequence[Query]) ->
             query of the run at all.
     """
     labelled = {query.id: query for query in _checked(dataset, labels)}
-    unlabelled = {query.id: replace(query, facts=(), judged_irrelevant=(), judged=None) for query in dataset.queries}
+    unlabelled = {query.id: replace(query, facts=(), judged_irrelevant=()) for query in dataset.queries}
     queries = tuple(labelled.get(query.id, unlabelled[query.id]) for query in dataset.queries)
     before = run.spec.get("relabelled", {}).get("dataset", run.spec["dataset"])
     source = labels.name if isinstance(labels, Dataset) else "other labels"

@@ -148,8 +148,6 @@ class PairEffects:
     """How many contexts each is the mean over."""
     unmatched: Codes
     """How many cells with one of the two levels have no counterpart."""
-    against_best: Numbers
-    """Levels × 2: simultaneous bounds of each level minus the best of the others (Hsu)."""
     may_be_best: NDArray[np.bool_]
     """Which levels cannot be told from the best: the true best is among them in `confidence` of repetitions."""
     too_skewed: NDArray[np.bool_]
@@ -233,7 +231,6 @@ def _pair_effects(
     low, high = found.bounds(critical_value(found, top, confidence))
     count = int(pairs.levels.max()) + 1
     too_skewed = found.too_skewed(confidence, count - 1)  # each level but one may have its rare losses
-    against_best, may_be_best = _against_best(pairs.levels, found.mean, low, high, too_skewed)
     return PairEffects(
         factor=factor,
         levels=pairs.levels,
@@ -243,23 +240,19 @@ def _pair_effects(
         p=adjusted_p(found, top),
         contexts=pairs.contexts,
         unmatched=pairs.unmatched,
-        against_best=against_best,
-        may_be_best=may_be_best,
+        may_be_best=_may_be_best(pairs.levels, found.mean, low, high, too_skewed),
         too_skewed=too_skewed,
     )
 
 
-def _against_best(
+def _may_be_best(
     levels: Codes, mean: Numbers, low: Numbers, high: Numbers, too_skewed: NDArray[np.bool_]
-) -> tuple[Numbers, NDArray[np.bool_]]:
-    """Return the bounds of each level minus the best of the others, and which levels may be the best.
+) -> NDArray[np.bool_]:
+    """Return which levels may be the best: those that no other is above by a whole interval.
 
-    If the intervals of all pairs hold, then no other level is above the best by a whole interval: the best is among the
-    levels that none is so far above. No level is ahead of the best of the others by more than the least of its upper
-    bounds, or behind by more than the least of its lower bounds to one of these levels. Both ends are held to 0, since
-    a level that is not the best is behind it. Hsu, "Constrained simultaneous confidence intervals for multiple
-    comparisons with the best", 1984. His allowances are those of one-sided comparisons with each level; here they are
-    those of all pairs, so that a level is left out exactly where a pair says that another is better.
+    If the intervals of all pairs hold, the best is among them. Hsu, "Constrained simultaneous confidence intervals for
+    multiple comparisons with the best", 1984; his allowances are those of one-sided comparisons with each level, here
+    they are those of all pairs, so that a level is left out exactly where a pair says that another is better.
 
     Args:
         levels: of each pair, the first and the second.
@@ -268,15 +261,9 @@ def _against_best(
         high: the upper bounds.
         too_skewed: which differences decide nothing.
     """
-    count, known = int(levels.max()) + 1, ~np.isnan(low)
+    known = ~np.isnan(low)
     low, high = np.where(known, low, mean), np.where(known, high, mean)
-    low, high = np.where(too_skewed, np.minimum(low, 0.0), low), np.where(too_skewed, np.maximum(high, 0.0), high)
-    own, other = levels.T.ravel(), levels[:, ::-1].T.ravel()
-    below, above = np.concatenate([low, -high]), np.concatenate([high, -low])
-    may_be_best = np.ones(count, dtype=np.bool_)
-    may_be_best[own[above < 0.0]] = False
-    upper, lower = np.full(count, np.inf), np.zeros(count)
-    np.minimum.at(upper, own, above)
-    rivals = may_be_best[other]
-    np.minimum.at(lower, own[rivals], below[rivals])
-    return np.stack([lower, np.maximum(upper, 0.0)], axis=1), may_be_best
+    found = np.ones(int(levels.max()) + 1, dtype=np.bool_)
+    found[levels[(high < 0.0) & ~too_skewed, 0]] = False
+    found[levels[(low > 0.0) & ~too_skewed, 1]] = False
+    return found

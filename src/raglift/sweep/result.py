@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.factors import FactorEffects
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.held_out_check import HeldOutCheck
+    from raglift.analysis.recommendation import HeldOutCheck
     from raglift.analysis.records import Tradeoff
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation

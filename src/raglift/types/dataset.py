@@ -93,25 +93,6 @@ class Dataset:
         """Whether the metric depends on what was judged more than on relevance: see Judged@k."""
         return self.label_sources.by_model or any(query.judged_irrelevant for query in self.queries)
 
-    @property
-    def judged(self) -> str | None:
-        """How the judged hits of the labelled queries were chosen: `pool` or `sample`; None if not known of all."""
-        found = {query.judged for query in self.queries if query.is_labelled}
-        return found.pop() if len(found) == 1 else None
-
-    def with_judged(self, judged: str | None) -> Dataset:
-        """Return the dataset with a declaration of how the hits that were judged were chosen.
-
-        Only then can it be estimated from the judged hits how many of the unjudged ones are relevant.
-
-        Args:
-            judged: `pool`: all first hits of some systems, as in TREC; `sample`: hits drawn at random; None: not known.
-
-        Raises:
-            DatasetError: something else.
-        """
-        return replace(self, queries=tuple(replace(query, judged=judged) for query in self.queries))
-
     def query(self, query_id: str) -> Query:
         """Return one query.
 

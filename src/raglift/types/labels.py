@@ -22,9 +22,6 @@ RELEVANT = range(1, 1001)
 """The grades of a passage that proves a fact."""
 IRRELEVANT = range(1)
 """The grade of a passage that was judged irrelevant."""
-JUDGED = ("pool", "sample")
-"""How hits are chosen for judging: all first hits of some systems, or hits drawn at random."""
-JUDGED_EXPECTED = "'pool' or 'sample'"
 
 
 # Ground truth: passages, the facts they prove, and the queries that need them.
@@ -208,9 +205,6 @@ class Query:
     """The model that wrote the question; None for one that a person asked, as far as is known."""
     filter: Filter | None = field(default=None, repr=False)
     """Which chunks it may be answered from, by their metadata; None for all. A mapping becomes a Filter."""
-    judged: str | None = field(default=None, repr=False)
-    """How the hits that were judged were chosen: `pool`, all first hits of some systems, or `sample`, hits drawn at
-    random; None where that is not known, as where people only name what is relevant."""
 
     def __post_init__(self) -> None:
         """Raise for what is wrong; write lists as tuples, and the grade of what was judged irrelevant as 0."""
@@ -231,8 +225,6 @@ class Query:
         if not isinstance(self.answerable, bool):
             (location / "answerable").fault(described(self.answerable), "True or False")
         _check_annotator(self.annotator, location)
-        if self.judged is not None and self.judged not in JUDGED:
-            (location / "judged").fault(described(self.judged), JUDGED_EXPECTED)
         filter_: object = self.filter
         chosen = None if filter_ is None else Filter.of(filter_, location / "filter")
         raise_faults(location.file, faults)

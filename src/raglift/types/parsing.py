@@ -10,8 +10,6 @@ from raglift.types.checking import FARTHEST, has_words, trusted
 from raglift.types.filters import Filter
 from raglift.types.labels import (
     IRRELEVANT,
-    JUDGED,
-    JUDGED_EXPECTED,
     RELEVANT,
     Annotator,
     Fact,
@@ -237,7 +235,7 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Location, Sources, 
 # One object of a queries file to a Query.
 
 
-_QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator", "filter", "judged")
+_QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator", "filter")
 
 
 def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -> Query:
@@ -256,8 +254,6 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
     answerable = entry.get("answerable", True)
     if not isinstance(answerable, bool):
         (location / "answerable").fault(shown(answerable), "true or false")
-    if entry.get("judged") not in (None, *JUDGED):
-        (location / "judged").fault(shown(entry["judged"]), JUDGED_EXPECTED)
     facts = read_facts(entry.get("relevant", []), location / "relevant", sources)
     if answerable is False and facts:
         (location / "answerable").fault("false, and passages in relevant", "only one of the two")
@@ -272,7 +268,6 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
         ),
         "annotator": read_annotator(entry, location),
         "filter": Filter.of(entry["filter"], location / "filter") if entry.get("filter") is not None else None,
-        "judged": entry.get("judged"),
     }
     # What is not right has been noted, and is not loaded: its id alone is still compared with the others
     return Query(**values) if len(location.faults) == known else trusted(Query, values)

@@ -1,7 +1,5 @@
 """Systems of different chunks are matched by coverage, and compared by what is read of prompts of one size."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ import raglift.analysis.fairness
 from raglift.analysis.chunking import differently_chunked, hit_length
 from raglift.analysis.fairness import Lead, prompts_of
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.parsing import parse
@@ -18,7 +15,6 @@ from raglift.report.fairness import fairness_sentences
 from raglift.report.sentences import comparison_sentence
 from raglift.report.views.comparison import comparison_headline
 from raglift.results.comparison import compare
-from raglift.results.evaluation import load_evaluation
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.running.evaluation import evaluate
@@ -105,14 +101,6 @@ def test_what_is_sent_and_what_fills_the_prompt_are_in_tokens(full, comparison):
     assert comparison.fairness.filled["6000"] == pytest.approx(np.mean(in_prompt) / scale)
 
 
-def test_saved_runs_without_token_counts_give_the_same_verdict(systems, tmp_path):
-    folders = [evaluation.save(tmp_path / name) for name, evaluation in systems.items()]
-    again = compare(folders, baseline="150")
-    assert str(again) == str(compare(systems, baseline="150"))
-    # and a comparison changes nothing in the evaluations that it was given
-    assert load_evaluation(folders[0]).scores.metrics == systems["150"].scores.metrics
-
-
 def test_a_primary_metric_that_was_named_decides_with_a_warning_and_what_is_read_beside_it(full, comparison):
     named = compare(full, baseline="150", primary="ndcg@10")
     assert named.primary == NDCG @ 10
@@ -151,13 +139,6 @@ def test_a_third_system_changes_no_figure_of_a_pair(full, third):
         assert same_pair(pair.row("1000", metric)) == same_pair(three.row("1000", metric))
 
 
-def test_so_it_is_where_prompts_are_not_full(systems):
-    pair = compare({**systems, "150": systems["150"]}, baseline="150")
-    three = compare({**systems, "1000": of_chunks(1000)}, baseline="150")
-    assert same_pair(pair.row("6000")) == same_pair(three.row("6000"))
-    assert pair.row("6000").verdict == three.row("6000").verdict == "not comparable by size"
-
-
 def test_systems_of_the_same_chunks_are_decided_as_where_they_are_alone(full):
     """By NDCG@10, by containment, as they were scored; the third has other chunks."""
     pair = {"b 0.75": full["1000"], "b 0": of_chunks(1000, b=0.0, **DEEP)}
@@ -172,13 +153,6 @@ def test_systems_of_the_same_chunks_are_decided_as_where_they_are_alone(full):
     (sentence,) = [one for one in fairness_sentences(three) if "the chunks of" in one]
     assert sentence.startswith("b 0 has the chunks of b 0.75, so NDCG@10 decides")
     assert three.deciding("b 0").verdict in str(three)
-
-
-def test_a_metric_of_what_is_read_that_was_named_decides_between_all(full):
-    pair = {"b 0.75": full["1000"], "b 0": of_chunks(1000, b=0.0, **DEEP)}
-    alone = compare(pair, baseline="b 0.75", primary=AREA)
-    three = compare({**pair, "150": full["150"]}, baseline="b 0.75", primary=AREA)
-    assert alone.deciding("b 0").metric == three.deciding("b 0").metric == three.primary == AREA
 
 
 # The same text in the same order, cut finer.
@@ -260,13 +234,6 @@ def test_a_verdict_stands_that_nothing_that_could_come_would_turn(other, verdict
     assert stands == (verdict != "not comparable by size")
 
 
-def test_so_it_is_where_chunks_are_the_same_and_what_is_read_was_named():
-    pair = {"one": asked(FOG, queries=30), "other": asked(LAMP, queries=30)}
-    found = compare(pair, baseline="one", primary=AREA)
-    assert found.fairness is None
-    assert found.row("other").verdict == "not comparable by size"
-
-
 # Who leads at which prompt size.
 
 
@@ -314,37 +281,6 @@ def test_a_change_of_lead_that_may_be_chance_at_either_size_is_none(early, late)
     assert any("no significant change of lead" in one for one in fairness_sentences(found))
 
 
-def test_nobody_leads_where_all_find_the_same():
-    text = " ".join(f"word{number}" for number in range(4000))
-    data = Dataset((Query("q", "word1", (Fact((Passage(text),)),)),), (Document("whole", text),))
-    found = compare(
-        {
-            str(size): evaluate(BM25Retriever(list(RecursiveChunker(size, 0).split(data.documents))), data, budget=4000)
-            for size in (200, 1000)
-        },
-        primary="ndcg@10",
-    )
-    assert {row.mean for row in found.of(found.fairness.area)} == {0.0}
-    assert found.fairness.leads == ()
-    (told,) = [one for one in found.warnings if one.startswith("not like for like")]
-    assert "none leads" in told
-    assert not any(one.startswith("Recall by prompt size") for one in fairness_sentences(found))
-
-
-@pytest.mark.parametrize("budget", [0, -5, "2k", 1.5, True])
-def test_a_budget_that_is_none_is_refused_by_its_name_also_where_chunks_are_the_same(full, budget):
-    for one in (full["150"], full["6000"]):
-        with pytest.raises(ConfigurationError, match=r"^budget: found"):
-            compare(full["150"], one, budget=budget)
-
-
-def test_a_pair_has_both_figures_at_the_budget(full):
-    pair = compare({name: full[name] for name in ("150", "1000")}, baseline="150")
-    rows = [pair.row(name, RECALL) for name in ("1000", "150")]
-    large, small = (f"{row.mean:.0%} [{row.interval.low:.0%}, {row.interval.high:.0%}]" for row in rows)
-    assert f"at 2,000 tokens {large} against {small} of the facts" in comparison_sentence(pair)
-
-
 def test_another_order_where_all_of_a_passage_must_be_read_is_told(comparison):
     whole = {
         name: rescore(one, metrics=[AREA], match=MatchRule("coverage", threshold=1.0)).scores.mean("retrieve", AREA)
@@ -354,12 +290,6 @@ def test_another_order_where_all_of_a_passage_must_be_read_is_told(comparison):
     assert best != max(comparison.names, key=lambda name: comparison.row(name).mean)
     assert comparison.fairness.at_whole == Lead(Tokens(2000), best, pytest.approx(whole[best]))
     assert any(one.startswith("The order depends on how much of a passage") for one in fairness_sentences(comparison))
-
-
-def test_nothing_is_said_of_the_order_where_it_does_not_depend_on_that(full):
-    strict = {name: rescore(one, match=MatchRule("coverage", threshold=1.0)) for name, one in full.items()}
-    assert compare(strict, baseline="150").fairness.at_whole is None
-    assert compare(full, baseline="150", match="containment").fairness.at_whole is None
 
 
 # Matched by coverage, with containment beside it.
@@ -382,35 +312,6 @@ def test_containment_is_respected_where_it_is_asked_for(systems):
     assert asked.evaluation("150").run.spec["match"]["mode"] == "containment"
     assert any(one.startswith("different chunks are compared by containment") for one in asked.warnings)
     assert asked.primary == AREA  # what is read decides by any rule
-
-
-def test_cells_of_a_sweep_that_were_matched_by_containment_on_purpose_stay_so(systems):
-    def cell(evaluation):
-        run = dataclasses.replace(evaluation.run, spec={**evaluation.run.spec, "sweep": {"name": ""}})
-        return dataclasses.replace(evaluation, run=run)
-
-    found = compare({name: cell(one) for name, one in systems.items()})
-    assert found.evaluation("150").run.spec["match"]["mode"] == "containment"
-
-
-def test_a_run_by_coverage_and_one_by_containment_are_compared_by_the_coverage_rule(systems):
-    strict = rescore(systems["6000"], match=MatchRule("coverage", threshold=0.8))
-    found = compare({"150": systems["150"], "6000": strict})
-    assert found.fairness.rescored == ("150",)
-    assert found.evaluation("150").run.spec["match"]["threshold"] == 0.8
-
-
-def test_runs_of_the_same_chunks_are_compared_as_they_were_scored(systems):
-    deeper = of_chunks(6000, depth="deep", candidates=20)
-    found = compare({"a": systems["6000"], "b": deeper})
-    assert found.fairness is None
-    assert (found.primary, found.evaluation("a").run.spec["match"]["mode"]) == (NDCG @ 10, "containment")
-
-
-def test_chunks_of_nearly_one_length_are_other_chunks_too(systems):
-    found = compare({"6000": systems["6000"], "5500": of_chunks(5500)})
-    assert found.primary == AREA
-    assert found.evaluation("6000").run.spec["match"]["mode"] == "coverage"
 
 
 # Small cases, with texts of which every token is known.
@@ -445,12 +346,6 @@ def test_labels_that_are_longer_than_the_prompt_are_warned_of():
     assert compare(pair).fairness.long_facts == 0
 
 
-def test_hits_without_texts_have_no_length_and_so_no_budget():
-    found = compare({"one": asked("", ""), "other": asked(LONG)})
-    assert found.fairness is None
-    assert found.primary == NDCG @ 2
-
-
 def test_where_labels_are_ids_of_chunks_nothing_changes():
     data = Dataset((Query("q", "?", (Fact((Passage(chunk_id="a"),)),)),))
     short = evaluate(lambda query: [Chunk(LAMP, id="a")], data, ks=(1,))
@@ -459,28 +354,7 @@ def test_where_labels_are_ids_of_chunks_nothing_changes():
     assert (found.fairness, found.primary) == (None, NDCG @ 1)
 
 
-def test_where_runs_were_scored_by_precision_alone_what_is_read_decides_too():
-    pair = {"short": asked(FOG, LAMP, metrics=["precision"]), "long": asked(LONG, LONG[:-10], metrics=["precision"])}
-    found = compare(pair)
-    assert found.primary == AREA
-    assert found.fairness.in_hits == parse("precision@2")
-    named = compare(pair, primary="precision@2")
-    (warning,) = [one for one in named.warnings if "not like for like" in one]
-    assert "by what is read they cannot be compared" in warning  # the prompts of both end before the budget
-
-
-def test_another_tools_conventions_keep_their_way_of_matching():
-    found = compare({"short": asked(FOG, LAMP, profile="autorag"), "long": asked(LONG, LONG[:-10], profile="autorag")})
-    assert found.evaluation("short").run.spec["match"]["mode"] == "containment"
-
-
 # Which systems have different chunks.
-
-
-def test_the_length_of_hits_is_the_mean_down_to_the_depth():
-    one = asked(LAMP, LONG, FOG)
-    assert hit_length(one, 1) == len(LAMP)
-    assert hit_length(one, 2) == (len(LAMP) + len(LONG)) / 2
 
 
 @pytest.mark.parametrize(
@@ -511,15 +385,6 @@ def test_known_chunks_tell_whether_they_differ_whatever_the_length_of_the_hits()
 def test_the_verdict_says_where_k_hits_are_more_than_a_tenth_of_an_index(comparison):
     told = "10 hits are 42% of the index of 6000 (24 chunks), 10% of the index of 1000 (99 chunks)."
     assert fairness_sentences(comparison)[-1] == told
-
-
-@pytest.mark.parametrize(
-    ("chunks", "share"), [(5, "2 hits are 40 % of the index (5 chunks)"), (20, None), (19, "11 %")]
-)
-def test_an_evaluation_notes_that_k_hits_are_more_than_a_tenth_of_the_index(chunks, share):
-    one = asked(LAMP, FOG, chunks=[LAMP, FOG, *(f"Barrel number {number}." for number in range(chunks - 2))])
-    found = [note for note in one.notes if "of the index" in note]
-    assert (len(found) == 1 and share in found[0]) if share else not found
 
 
 # Systems of the baseline's chunks beside others, and prompts that are not full.
@@ -553,32 +418,3 @@ def test_a_column_is_matched_by_one_rule_and_only_what_decides_is_as_it_was_scor
     shown = {row[0].text: row[column].text for row in table.rows}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
         assert shown[name] == f"{evaluation.scores.mean('retrieve', NDCG @ 10):.3f}"
-
-
-def test_the_first_sentence_names_what_decides_where_the_best_has_the_chunks_of_the_baseline(three):
-    best = compare(three, baseline="6000").best
-    (baseline,) = {"600", "600 b"} - {best}
-    comparison = compare(three, baseline=baseline)
-    decides = comparison.deciding(best)
-    assert decides.metric == NDCG @ 10
-    worse = dataclasses.replace(decides, verdict="worse")
-    rows = tuple(worse if row is decides else row for row in comparison.rows)
-    assert "significantly worse" in comparison_sentence(dataclasses.replace(comparison, rows=rows))
-
-
-def test_recall_at_a_budget_that_prompts_do_not_reach_has_no_verdict(three):
-    pair = {name: three[name] for name in ("600", "6000")}
-    assert compare(pair, primary=RECALL).row("6000").verdict == "not comparable by size"
-    named = compare(pair, primary=NDCG @ Tokens(2000))
-    assert any("prompts end before 2,000 tokens" in warning for warning in named.warnings)
-    assert "at equal prompts" not in comparison_sentence(named)
-
-
-def test_a_named_metric_of_what_is_read_says_at_which_budget(full):
-    pair = {name: full[name] for name in ("400", "6000")}
-    assert compare(pair, primary=PromptRecall @ Tokens(500), budget=1000).fairness.area == RecallArea @ Tokens(500)
-
-
-def test_a_leader_at_one_prompt_size_is_said_to_lead_there(three):
-    told = " ".join(fairness_sentences(compare({name: three[name] for name in ("600 b", "6000")}, budget=300)))
-    assert "no significant change of lead; the highest are 600" not in told

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,8 +43,3 @@ def test_the_halves_follow_from_ids_tags_and_seed_alone():
     assert {asked[place].id for place in first} == {turned[place].id for place in halves(turned, 4)[0]}
     assert halves(asked, 4) == (first, second)
     assert halves(asked, 5) != (first, second)
-
-
-@pytest.mark.parametrize(("count", "sizes"), [(0, (0, 0)), (1, (1, 0)), (3, (2, 1))])
-def test_few_queries(count, sizes):
-    assert tuple(map(len, halves(queries([[]] * count), 0))) == sizes

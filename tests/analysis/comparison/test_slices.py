@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from raglift.errors import ConfigurationError
 from raglift.metrics.rank_measures import RR
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import paired_difference
@@ -40,12 +39,6 @@ def test_each_tag_is_a_slice_of_each_system_most_queries_first(ranked):
     assert (slices.slices[3].difference.losses, slices.slices[3].difference.mean) == (1, -0.25)
 
 
-def test_small_slices_are_marked(ranked):
-    tags = [["many"]] * 10 + [["few"]] * 9
-    evaluation = ranked([1] * 19, tags=tags)
-    assert [(one.tag, one.few) for one in evaluation.by_tag("rr@3").slices] == [("many", False), ("few", True)]
-
-
 def test_slices_of_one_evaluation_show_its_lift(ranked):
     slices = ranked(BASE, reranked=OTHER, tags=TAGS).by_tag("rr@3")
     hard = slices.slices[0]
@@ -58,25 +51,6 @@ def test_slices_of_a_system_of_one_stage_are_means_alone(ranked):
     slices = ranked(BASE, tags=TAGS).by_tag("mrr@3")
     assert slices.baseline is None
     assert [(one.baseline_mean, one.difference) for one in slices.slices] == [(None, None)] * 4
-
-
-def test_another_metric_than_the_primary(ranked):
-    comparison = compare([ranked(BASE, tags=TAGS), ranked(OTHER, tags=TAGS)], primary="rr@3")
-    assert str(comparison.by_tag("recall@1").metric) == "recall@1"
-    with pytest.raises(ConfigurationError, match="metric: found ndcg@10, which was not scored"):
-        comparison.by_tag("ndcg@10")
-
-
-def test_unlabelled_queries_are_in_no_slice(ranked):
-    slices = ranked([1, 1, 1], tags=[["a"], ["a"], ["b"]], unlabelled=[1, 2]).by_tag("rr@3")
-    assert [(one.tag, one.n) for one in slices.slices] == [("a", 1)]
-
-
-def test_no_tags_give_one_slice_and_no_labels_none(ranked):
-    assert [(one.tag, one.n) for one in ranked([1, 2]).by_tag("rr@3").slices] == [(None, 2)]
-    nothing = ranked([1], tags=[["a"]], unlabelled=[0]).by_tag("rr@3")
-    assert nothing.slices == ()
-    assert "No labelled query" in str(nothing)
 
 
 def test_there_is_no_difference_without_a_fair_pair(ranked):
@@ -95,8 +69,3 @@ def test_the_frame_has_a_row_a_slice(ranked):
     assert frame.loc[1, "difference"] == pytest.approx((1 / 2 + 2 / 3) / 3)
     assert frame.loc[1, "wins"] == 2
     assert math.isnan(frame.loc[0, "difference"])
-
-
-def test_by_default_the_metric_that_decides_is_sliced(ranked):
-    evaluation = ranked(BASE, tags=TAGS, metrics=["recall", "rr"])
-    assert str(evaluation.by_tag().metric) == "recall@3"

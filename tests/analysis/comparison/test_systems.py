@@ -7,7 +7,6 @@ import pytest
 
 from raglift.analysis.shared_queries import baseline_of
 from raglift.errors import ConfigurationError
-from raglift.results.comparison import compare
 from raglift.results.sources import named_evaluations
 
 
@@ -42,18 +41,6 @@ def test_saved_ones_are_called_by_their_folders(ranked, tmp_path, monkeypatch):
     assert list(named_evaluations([".", "../bm25"], None)) == ["dense", "bm25"]
 
 
-def test_the_same_run_twice_has_two_names(ranked, tmp_path):
-    ranked([1]).save(tmp_path / "run")
-    names = list(named_evaluations([tmp_path / "run", tmp_path / "run"], None))
-    assert names == [str(tmp_path / "run"), f"{tmp_path / 'run'} #2"]
-
-
-def test_given_names_are_kept(ranked):
-    one, two = ranked([1]), ranked([2])
-    assert named_evaluations({"b": one, "a": two}, None) == {"b": one, "a": two}
-    assert named_evaluations((one, two), ["b", "a"]) == {"b": one, "a": two}
-
-
 @pytest.mark.parametrize(
     ("names", "message"),
     [
@@ -83,17 +70,6 @@ def test_names_that_do_not_fit(ranked, names, message):
 def test_what_is_no_evaluation(given, message):
     with pytest.raises(ConfigurationError, match=message):
         named_evaluations(given, None)
-
-
-def test_evaluations_may_be_given_one_by_one(ranked, tmp_path):
-    one, other = ranked([1]), ranked([2])
-    other.save(tmp_path / "dense")
-    assert compare(one, tmp_path / "dense", one).names == ("fake", "dense", "fake #2")
-    assert compare(one, other, names=["a", "b"]).names == ("a", "b")
-    with pytest.raises(ConfigurationError, match="found 1 evaluation; expected two or more"):
-        compare(one)
-    with pytest.raises(ConfigurationError, match=r"evaluations\[0\]: found a dict; expected an Evaluation"):
-        compare({"a": one}, other)
 
 
 def test_the_baseline_is_the_first_or_one_by_name_or_number():

@@ -5,7 +5,6 @@ import math
 
 import pytest
 
-from raglift.analysis.tradeoffs import has_costs
 from raglift.errors import ConfigurationError
 from raglift.results.comparison import compare
 from raglift.types.rankings import Cost, IndexCost, StageLatency
@@ -73,11 +72,6 @@ def test_a_truncated_quality_takes_no_part(ranked):
     assert found.notes == ("cut: no comparable rr@3",)
 
 
-def test_whether_there_is_a_tradeoff_to_show(comparison, ranked):
-    assert has_costs(comparison)
-    assert not has_costs(compare([ranked([1]), ranked([2])], primary="rr@3"))
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -92,11 +86,6 @@ def test_whether_there_is_a_tradeoff_to_show(comparison, ranked):
 def test_arguments_that_cannot_be_used(comparison, settings, message):
     with pytest.raises(ConfigurationError, match=message):
         comparison.pareto(**settings)
-
-
-def test_no_known_cost_says_how_to_get_one(ranked):
-    with pytest.raises(ConfigurationError, match=r"pareto: found no cost of any system.*latency=20"):
-        compare([ranked([1]), ranked([2])], primary="rr@3").pareto()
 
 
 def test_the_frame_and_the_text(comparison):

@@ -17,7 +17,7 @@ from raglift.types.documents import Chunk
 from raglift.types.labels import Fact, Passage, Query
 
 
-def system(rankings, relevant, irrelevant=(), judged=None, **options):
+def system(rankings, relevant, irrelevant=(), **options):
     """A system that returns chunks by their ids, one ranking a query; the labels are of ids too."""
     queries = tuple(
         Query(
@@ -25,7 +25,6 @@ def system(rankings, relevant, irrelevant=(), judged=None, **options):
             f"question {number}",
             tuple(Fact((Passage(chunk_id=name),)) for name in relevant),
             judged_irrelevant=tuple(Passage(chunk_id=name, grade=0) for name in irrelevant),
-            judged=judged,
         )
         for number in range(len(rankings))
     )
@@ -88,7 +87,7 @@ def test_a_comparison_says_the_range_of_each_and_what_to_label_next():
 
 
 def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
-    common = {"relevant": "a", "irrelevant": "bce", "judged": "pool"}
+    common = {"relevant": "a", "irrelevant": "bce"}
     both = {
         "judged": system([["a", "b", "c", "e"]] * 60, **common),
         "unjudged": system([["b", "x", "y", "c"]] * 60, **common),
@@ -106,10 +105,6 @@ def test_judged_is_shown_where_it_was_asked_for():
     together = compare({"one": one, "other": dataclasses.replace(one)})
     assert "Judged@4" in str(together)
     assert "judged@4" in set(together.to_frame()["metric"])
-
-
-def test_judged_shows_where_nothing_else_was_taken():
-    assert "Judged@4" in str(system([["a", "x"]], relevant="a", metrics=["judged"]))
 
 
 def test_an_id_of_two_texts_of_which_one_was_judged_counts_as_judged():

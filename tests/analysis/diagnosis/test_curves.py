@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
 import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Recall
-from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeReranker, FakeRetriever
@@ -63,20 +60,6 @@ def test_by_default_k_goes_to_the_candidates_and_is_missing_where_a_stage_cuts(e
     assert frame["k"].tolist() == [1, 2, 3, 4]
     assert frame["retrieve"].tolist() == pytest.approx([1 / 3, 1.5 / 3, 1.5 / 3, 2 / 3])
     assert frame["rerank"].isna().tolist() == [False, False, False, True]
-
-
-def test_a_loaded_evaluation_has_the_same_curve(evaluation: Evaluation, tmp_path: Path) -> None:
-    evaluation.save(tmp_path / "run")
-    pd.testing.assert_frame_equal(load_evaluation(tmp_path / "run").over_k("ap"), evaluation.over_k("ap"))
-
-
-def test_the_profile_is_the_evaluations() -> None:
-    results = {**RESULTS, "keeper": []}
-    frame = evaluate(FakeRetriever(results), DATA, depth="deep", candidates=4, profile="autorag").over_k(
-        "recall", ks=range(1, 3)
-    )
-    assert frame["n"].tolist() == [2, 2]  # AutoRAG leaves out what came back empty
-    assert frame["k"].dtype == np.int64
 
 
 @pytest.mark.parametrize(

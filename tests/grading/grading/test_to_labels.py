@@ -114,7 +114,7 @@ def test_an_unanswerable_query_stays_so_and_gets_no_facts(grade: int, fill: bool
     query = Query("q", "Who?", answerable=False)
     (labelled,) = labelled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[grade, 0]], JUDGE, fill=fill)
     irrelevant = [span(0, 90, 0)] if grade == 0 else []
-    assert labelled == replace(query, judged_irrelevant=(*irrelevant, span(100, 190, 0)), judged="pool")
+    assert labelled == replace(query, judged_irrelevant=(*irrelevant, span(100, 190, 0)))
 
 
 @pytest.mark.parametrize("fill", [False, True])
