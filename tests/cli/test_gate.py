@@ -95,10 +95,9 @@ def test_json_is_complete(run, runs) -> None:
     assert (code, told["exit_code"], told["outcome"], told["name"]) == (1, 1, "failed", "x")
     assert (told["queries"], told["expected"], told["missing"], told["failed"]) == (30, 30, [], [])
     (check,) = told["checks"]
-    assert (check["name"], check["passed"], check["band"], check["bound"], check["n"]) == (
+    assert (check["name"], check["passed"], check["bound"], check["n"]) == (
         "ndcg@3",
         False,
-        "solid",
         0.9,
         30,
     )

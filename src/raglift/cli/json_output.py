@@ -106,7 +106,7 @@ def gate_json(result: GateResult) -> dict[str, Any]:
         "dataset": evaluation.dataset.name,
         **labels_json(evaluation.label_sources),
         "queries": len(evaluation.dataset),
-        **attributes(result, "expected", "missing", "dropped"),
+        **attributes(result, "expected", "missing"),
         "failed": [attributes(one, "query_id", "error") for one in result.failed],
         "checks": [_check_json(check) for check in result.checks],
         "regressions": [_regression_json(one) for one in result.regressions],
@@ -126,7 +126,7 @@ def gate_error_json(undecided: GateError) -> dict[str, Any]:
 
 def _check_json(check: Check) -> dict[str, Any]:
     return {
-        **attributes(check, "name", "stage", "found", "bound", "is_minimum", "unit", "passed", "band", "n"),
+        **attributes(check, "name", "stage", "found", "bound", "is_minimum", "unit", "passed", "n"),
         "worst": [{"query_id": query, "value": value} for query, value in check.worst],
         **attributes(check, "queries", "note"),
     }
