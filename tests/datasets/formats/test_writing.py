@@ -81,7 +81,7 @@ def test_metadata_that_json_would_not_give_back(name: Any, tmp_path: Path) -> No
 
 
 def test_beir_has_no_place_for_annotators(tmp_path: Path) -> None:
-    signed = dataset_of(Fact((replace(WHOLE, annotator=JUDGE),)), annotator=JUDGE, judged="pool")
+    signed = dataset_of(Fact((replace(WHOLE, annotator=JUDGE),)), annotator=JUDGE)
     with pytest.warns(LabelWarning, match="BEIR has no place for who gave labels"):
         path = write_dataset(signed, tmp_path / "tides", format="beir")
     assert load_dataset(path) == dataset_of(Fact((WHOLE,)))
