@@ -139,14 +139,7 @@ def table_from(
 def table_across(
     measures: Iterable[Column[RowT] | None], things: Sequence[RowT], name: Callable[[RowT], str], caption: str
 ) -> Table:
-    """Return a table of few things with many figures: a row for each declared figure, and a column for each thing.
-
-    Args:
-        measures: what is shown of each thing; None for a line between rows.
-        things: the things.
-        name: what stands above the column of each.
-        caption: what the table shows.
-    """
+    """Return a table of few things with many figures: a row for each declared figure, and a column for each thing."""
     rows: list[tuple[Cell, ...]] = []
     lines = []
     for measure in measures:

@@ -115,12 +115,7 @@ def matching_sentence(found: Fairness) -> str:
 
 
 def index_sentences(systems: Mapping[str, Evaluation], k: int | None) -> list[str]:
-    """Return where k hits are more than a tenth of an index, as `10 hits are 56% of the index of a (18 chunks).`.
-
-    Args:
-        systems: by name; where there is one, it is not named.
-        k: the depth.
-    """
+    """Return where k hits are more than a tenth of an index, as `10 hits are 56% of the index of a (18 chunks).`."""
     by_index: dict[tuple[int, float], list[str]] = {}
     for name, evaluation in systems.items():
         share, inventory = index_share(evaluation, k), evaluation.run.inventory

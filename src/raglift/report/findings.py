@@ -68,12 +68,6 @@ def findings(
 ) -> Findings:
     """Return what was found of an evaluation; asked again, the same without computing it again.
 
-    Args:
-        evaluation: the evaluation.
-        primary: the metric that decides; by default as in `reranker_lift`.
-        seed: of the permutation tests.
-        confidence: how often intervals hold the true value.
-
     Raises:
         ConfigurationError: a metric that was not scored or is not a measure of quality, none that says how good the
             system is, or an argument outside its range.

@@ -228,15 +228,7 @@ def changes_chart(
     after: NDArray[np.float64],
     sides: tuple[str, str],
 ) -> alt.LayerChart:
-    """Return a bar a query that changed, or one for several neighbours if there are thousands.
-
-    Args:
-        metric: that changed.
-        queries: all of them.
-        before: one value a query; NaN if it does not count.
-        after: the same on the other side.
-        sides: what the sides are called.
-    """
+    """Return a bar a query that changed, or one for several neighbours if there are thousands."""
     alt, title = altair(), mean_title(metric)
     difference = after - before
     with_value = np.flatnonzero(~np.isnan(difference))

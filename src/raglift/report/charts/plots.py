@@ -334,11 +334,6 @@ _MANY_CALLS = 8
 def session_chart(analyses: Mapping[str, SessionAnalysis], baseline: str = "", *, in_tokens: bool) -> alt.LayerChart:
     """Return recall of sessions after each call, or after so many tokens of hits: a line for each agent.
 
-    Args:
-        analyses: what was found of each agent, by name; of one alone the name is empty.
-        baseline: the one that is drawn as what others are compared with.
-        in_tokens: over tokens instead of calls.
-
     Raises:
         ConfigurationError: no session made a call, or none found anything.
     """

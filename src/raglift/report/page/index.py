@@ -76,13 +76,6 @@ def index_page(
 ) -> Page:
     """Return the index of a folder of runs.
 
-    Args:
-        folder: where they are.
-        runs: the runs in it, at least one.
-        sweeps: the sweeps in it.
-        primary: the metric that is shown of all; by default one that all of them scored, as in `reranker_lift`.
-        warnings: what could not be shown.
-
     Raises:
         ConfigurationError: no run scored the metric, or it is not a measure of quality.
     """
