@@ -39,12 +39,23 @@ SLOW = {
     "docs/tutorials/quick_start.md",
 }
 """Pages that take more than half a second: they load a model, or a framework."""
+FULL = {
+    "docs/concepts/faq.md",
+    "docs/how-to/langchain.md",
+    "docs/how-to/llama_index.md",
+    "docs/how-to/reports.md",
+    "docs/how-to/tracking.md",
+}
+"""Those of them that take more than four seconds, whose code other tests run too."""
 FOLDERS = {"docs/how-to/datasets.md": ROOT / "tests" / "datasets" / "fixtures"}
 """What a page finds where it runs; the others run in an empty folder, but for the reranker that one of them names."""
 
 
 def by_page(names: Iterator[str]) -> list[object]:
-    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in names]
+    return [
+        pytest.param(name, marks=pytest.mark.full if name in FULL else pytest.mark.slow if name in SLOW else ())
+        for name in names
+    ]
 
 
 @pytest.fixture
