@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raglift.errors import ConfigurationError
 from raglift.stats.best_of_many import best_of_many
 
 SYSTEMS, DRAWS = 12, 150
@@ -79,16 +78,3 @@ def test_wins_alone_prove_nothing_where_one_loss_could_outweigh_them():
     assert best_of_many(values, seed=0).may_be_best.tolist() == [False, True]
     values[:, 1] = 0.5
     assert best_of_many(values, seed=0, bound=1.0).may_be_best.tolist() == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"values": np.zeros((3, 0)), "seed": 0}, "values: found no system"),
-        ({"values": np.zeros((3, 2)), "seed": -1}, "seed: found -1"),
-        ({"values": np.zeros((3, 2)), "seed": 0, "confidence": 1.0}, "confidence"),
-    ],
-)
-def test_arguments_that_cannot_be_used(arguments, message):
-    with pytest.raises(ConfigurationError, match=message):
-        best_of_many(**arguments)

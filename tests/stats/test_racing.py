@@ -138,18 +138,3 @@ def test_a_best_is_dropped_at_most_as_often_as_promised_in_2000_draws(
 
 
 # Wrong input
-
-
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ([[0.5, 0.5, 0.5]], "found 3 systems; expected 2"),
-        ([[0.5, 1.5]], "values: found others; expected all from 0 to 1"),
-        ([[0.5, float("nan")]], "expected all from 0 to 1"),
-        ([[0.5, 0.5]] * 6, "found 6 queries; expected at most 5 more"),
-        ([0.5, 0.5], "found 1 dimensions; expected 2"),
-    ],
-)
-def test_wrong_values_are_told(values: list[object], told: str):
-    with pytest.raises(ConfigurationError, match=told):
-        Race.of(2, 5).after(values)

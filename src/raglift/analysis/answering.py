@@ -134,23 +134,11 @@ def abstention(
     k: int | None = None,
     seed: int = 0,
 ) -> Abstention:
-    """Return from which score of the first hit on a query should be answered.
+    """Return from which score of the first hit on a query should be answered: see `Evaluation.abstention`.
 
     The queries are split in two halves. On one, the lowest threshold is chosen at which at most the share `risk` of the
     unanswerable queries is answered, with a probability of at least 1 − `delta`, whatever the distribution of the
     scores: a risk-controlling prediction set. The other half shows what the threshold does.
-
-    Args:
-        evaluation: the evaluation.
-        risk: which share of the unanswerable queries may be answered, above 0 and below 1.
-        delta: how often the promise may fail, above 0 and below 1.
-        stage: whose scores; by default the last stage.
-        k: the depth; by default the deepest that was scored.
-        seed: of the halves.
-
-    Raises:
-        ConfigurationError: an argument outside its range, a stage without scores, an evaluation of sessions or of
-            repeated queries, no queries of either kind, or a risk that so few queries cannot certify.
     """
     checked_fraction("risk", risk), checked_fraction("delta", delta), checked_integer("seed", seed, least=0)
     if evaluation.run.has_sessions or any(trace.repetitions for trace in evaluation.run.traces):

@@ -111,18 +111,9 @@ class Explanation(Presentable):
 
 
 def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) -> Explanation:
-    """Return which hit of one query matched which passage, in which direction, what it covers, and what it earned.
+    """Return which hit of one query matched which passage, and what it earned: see `Evaluation.explain`.
 
     What a hit earned in a metric is the metric's value over the hits up to it, minus that over the hits before it.
-
-    Args:
-        evaluation: the evaluation.
-        query_id: the id of the query.
-        stage: the stage; by default the last.
-
-    Raises:
-        DatasetError: no query has that id.
-        ConfigurationError: no stage has that name.
     """
     query = evaluation.dataset.query(query_id)
     stage = evaluation.after if stage is None else stage
@@ -204,21 +195,7 @@ def has_curve(metric: Metric) -> bool:
 
 
 def over_k(evaluation: Evaluation, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
-    """Return a metric's mean at many depths, from what matched, without asking the system again.
-
-    Args:
-        evaluation: the evaluation.
-        metric: a measure without a depth, as `"ndcg"`.
-        ks: the depths; by default from 1 to the number of candidates.
-
-    Returns:
-        One row a depth: `k`, one column per stage with its mean (missing where the stage could not return so many
-        hits), and `n`, the queries that the first stage's mean is over.
-
-    Raises:
-        ConfigurationError: no such measure, one that takes no depth or names its own, or a depth that is not from 1 to
-            the number of candidates.
-    """
+    """Return a metric's mean at many depths, from what matched: see `Evaluation.over_k`."""
     import pandas as pd
 
     measure = parse(str(metric))

@@ -62,19 +62,7 @@ def reranker_lift(
     confidence: float = 0.95,
     moved: int = _SHOWN,
 ) -> Lift:
-    """Return what the stages after the first changed, with intervals, a test, and the queries that moved most.
-
-    Args:
-        evaluation: of a system with a reranker.
-        primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not scored,
-            NDCG at the deepest depth that was, else the first measure of quality at its deepest.
-        seed: of the permutation tests.
-        confidence: how often intervals hold the true value.
-        moved: how many queries to name in each direction, at most.
-
-    Raises:
-        ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
-    """
+    """Return what the stages after the first changed: see `Evaluation.reranker_lift`."""
     if len(evaluation.scores.stages) == 1:
         raise ConfigurationError(
             f"reranker_lift: found a system of one stage ({evaluation.before}); expected one with a reranker, as "

@@ -72,18 +72,9 @@ def tradeoff(
     *,
     known: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Tradeoff:
-    """Return cost against quality, and the systems that no other beats in all.
+    """Return cost against quality, and the systems that no other beats in all: see `Comparison.pareto`.
 
     A system of which a cost is not known, or whose quality is truncated, takes no part in the front.
-
-    Args:
-        comparison: the systems.
-        quality: more is better; None for the primary metric.
-        costs: less is better; None for latency and context tokens where known of some system, and all of `known`.
-        known: costs that the caller knows, by name, then system.
-
-    Raises:
-        ConfigurationError: a cost that does not exist, or that is known of no system; or a system that is not there.
     """
     known = {} if known is None else known
     metric = scored(comparison.primary if quality is None else quality, comparison.metrics, "quality")

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
-from raglift.analysis.baselines import choose_baseline
 from raglift.analysis.comparison import (
     Alike,
     apart_from,
     bounds_of_prompts,
+    choose_baseline,
     fair_systems,
     not_in_common,
     pair_up,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.stats import paired_difference
 from raglift.types import Fact, Passage, Query
 
 FACTS = 3
@@ -118,43 +116,3 @@ def test_print_markdown_and_notebooks_show_how_agents_searched(comparison: rl.Co
 
 
 # Repeated runs, by simulation through `rl.compare`: each query has a chance of its own that a fact is found in a run.
-
-
-def simulated(trials: int, *, runs: int, gain: float, queries: int = 30) -> tuple[float, float, float]:
-    """Return how often agents are told apart, how often the interval holds the true difference, and how often runs
-    that were taken for queries would tell them apart."""
-    random, data = np.random.default_rng(7), dataset(queries)
-    apart = covered = naive = 0
-    for trial in range(trials):
-        base = random.beta(1, 1, size=queries) * (1 - gain)
-        moved = base + gain + random.uniform(-1, 1, size=queries) * np.minimum(base, 1 - base - gain)
-        hits = [random.random((runs, queries, FACTS)) < chances[:, np.newaxis] for chances in (base, moved)]
-        one, two = (
-            agent(data, lambda n, run, found=found: np.flatnonzero(found[run - 1, n]).tolist(), runs=runs,
-                  metrics=["session_recall"], ks=(10,))
-            for found in hits
-        )  # fmt: skip
-        row = rl.compare({"one": one, "two": two}, primary="session_recall@10", seed=trial).row("two")
-        assert row.difference is not None
-        apart += row.difference.p <= 0.05
-        covered += row.difference.low <= gain <= row.difference.high
-        pooled = (hits[1].mean(axis=2) - hits[0].mean(axis=2)).ravel()
-        naive += paired_difference(pooled, seed=trial, bound=1.0).p <= 0.05
-    return apart / trials, covered / trials, naive / trials
-
-
-@pytest.mark.slow
-def test_equal_agents_with_several_runs_are_seldom_told_apart() -> None:
-    apart, covered, _ = simulated(25, runs=3, gain=0.0)
-    assert apart <= 0.2
-    assert covered >= 0.8
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("runs", "gain"), [(1, 0.0), (8, 0.0), (4, 0.15)])
-def test_comparisons_of_agents_keep_their_level_and_intervals_their_coverage(runs: int, gain: float) -> None:
-    apart, covered, naive = simulated(300, runs=runs, gain=gain)
-    assert 0.92 <= covered <= 0.98
-    if not gain:
-        assert 0.02 <= apart <= 0.085
-        assert (naive > 0.1) == (runs > 1)  # runs of a query are no queries

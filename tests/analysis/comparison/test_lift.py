@@ -74,20 +74,6 @@ def test_failed_and_unlabelled_queries(ranked):
     assert [each.query_id for each in lift.up] == ["q0000"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"primary": "ndcg@10"}, "primary: found ndcg@10, which was not scored; expected one of rr@1"),
-        ({"primary": "rr@3", "seed": -1}, "seed: found -1"),
-        ({"primary": "rr@3", "confidence": 1}, "confidence: found 1"),
-        ({"primary": "rr@3", "moved": -1}, "moved: found -1; expected an integer of at least 0"),
-    ],
-)
-def test_arguments_that_cannot_be_used(ranked, settings, message):
-    with pytest.raises(ConfigurationError, match=message):
-        ranked(BEFORE, reranked=AFTER).reranker_lift(**settings)
-
-
 def test_a_system_of_one_stage_has_no_lift(ranked):
     with pytest.raises(ConfigurationError, match=r"a system of one stage \(retrieve\); expected one with a reranker"):
         ranked(BEFORE).reranker_lift("rr@3")

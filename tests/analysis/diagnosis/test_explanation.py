@@ -153,16 +153,6 @@ def test_frames_have_a_row_a_piece_and_a_column_a_metric() -> None:
     assert str(NDCG @ 3) in found.earnings()
 
 
-def test_hits_with_a_part_of_a_label_are_told_from_those_that_match_it() -> None:
-    text = str(measured([[passage(19, 60)]], [chunk(15, 25), chunk(15, 60)], metrics=["rr"]).explain("q"))
-    assert "1 of 2 hits matches a label. 1 other has a part of one, which is no match by itself.\n" in text
-    matching, partial = (
-        text.index("Hits that match a label\n  rank 2"),
-        text.index("Hits with a part of a label\n  rank 1"),
-    )
-    assert matching < partial
-
-
 def test_the_text_names_the_passage_the_hit_and_what_it_earned() -> None:
     text = str(
         measured([[passage(19, 60), passage(0, 10)]], [chunk(61, 80), chunk(15, 50)], metrics=["rr"]).explain("q")

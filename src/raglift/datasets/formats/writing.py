@@ -88,7 +88,7 @@ def write_dataset(
         fault = Fault(str(path), f"a place that cannot be written ({cause.strerror or cause})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from cause
     if format == "beir" and dataset.label_sources.by_model:
-        warnings.warn("BEIR has no place for who gave labels and how hits were chosen: left out", LabelWarning, 2)
+        warnings.warn("BEIR has no place for who gave labels: left out", LabelWarning, 2)
     return path
 
 
