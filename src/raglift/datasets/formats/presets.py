@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from raglift.datasets.formats.mapping import RowMapping
-from raglift.datasets.formats.paths import JSON, LITERAL
+from raglift.datasets.formats.mapping import JSON, LITERAL, RowMapping
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
