@@ -82,11 +82,8 @@ class Occurrences:
     """Where a text is."""
 
     count: int
-    """How often it occurs."""
     documents: int
-    """In how many documents."""
     places: tuple[Place, ...]
-    """The first twenty of them."""
 
     def __str__(self) -> str:
         listed = ", ".join(f"{quoted(place.doc_id)} at {place.start}" for place in self.places[:_LISTED])

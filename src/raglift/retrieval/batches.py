@@ -77,7 +77,6 @@ class Shape(NamedTuple):
     """What the rows of a batch have in common."""
 
     length: int
-    """The number of tokens that each row is padded to."""
     full: bool
     """Whether no row is padded at all: attention then needs no mask, and may be computed by another kernel."""
 

@@ -27,9 +27,7 @@ class Heading:
     start: int
     """Its first character in the document."""
     level: int
-    """From 1 to 6."""
     text: str
-    """Its words, without the signs before them."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,6 @@ class ContextualChunker:
     """
 
     chunker: Chunker
-    """What splits the documents."""
 
     def __str__(self) -> str:
         return f"{self.chunker}{HEADINGS}"

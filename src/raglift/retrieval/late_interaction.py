@@ -270,7 +270,6 @@ class TokenMatrix:
     """A tensor of float32, shape (tokens filled up to a multiple of 16, dimensions). Rows that fill up repeat the first
     one, so that they never have a similarity greater than all tokens'."""
     tokens: int
-    """How many rows are tokens."""
 
     @classmethod
     def of(cls, embeddings: Any) -> TokenMatrix:

@@ -78,11 +78,8 @@ class Contents(NamedTuple):
     """What was read."""
 
     queries: tuple[Query, ...]
-    """With their labels."""
     documents: tuple[Document, ...]
-    """None if the labels are all there is."""
     resolution: Resolution = Resolution()
-    """How anchors were resolved."""
 
 
 @dataclass(frozen=True)

@@ -126,11 +126,9 @@ class Files:
     name: str
     """The id, or the folder as it was given."""
     names: tuple[str, ...]
-    """The paths of all files, with forward slashes."""
     folder: Path | None = None
     """None on the hub."""
     commit: str = ""
-    """Of the hub."""
 
     def fetch(self, name: str, location: Location) -> Path | None:
         """Return where a file is on this machine, downloaded if need be; None, and a fault, if it is too large."""

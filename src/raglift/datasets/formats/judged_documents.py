@@ -37,13 +37,9 @@ class Topic:
     """A question that documents are judged for."""
 
     location: Location
-    """Its location."""
     id: str
-    """Its name in the judgments."""
     text: str
-    """The question."""
     tags: tuple[str, ...] = ()
-    """Free labels."""
 
 
 def judged_document(passage: Passage, documents: Mapping[str, Document]) -> str | None:

@@ -133,7 +133,6 @@ class _Asked:
     facts: dict[object, list[Passage]] = field(default_factory=dict)
     irrelevant: list[Passage] = field(default_factory=list)
     grades: dict[Passage, tuple[int, Location]] = field(default_factory=dict)
-    """The grade of each passage that is not an alternative, and where it is."""
 
 
 def read_labels(

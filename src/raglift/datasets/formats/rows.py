@@ -32,9 +32,7 @@ class Row(NamedTuple):
     """One row of a file."""
 
     location: Location
-    """Its line, its index, or its number."""
     values: dict[str, Any]
-    """Its values by column or field."""
     outer: Row | None = None
     """The object around the list that it is in, with `root="data.items"` the one in `data`."""
     header: Location | None = None

@@ -54,21 +54,16 @@ class Server:
     """A server, and how long it may take."""
 
     name: str
-    """Its command or address, as it may be shown."""
     command: tuple[str, ...]
     """What starts it, with the values of variables; empty for one with an address."""
     env: Mapping[str, str]
-    """Variables of one that is started, besides PATH, HOME and a few like them."""
     url: str
-    """Its address for streamable HTTP; empty for one that is started."""
     headers: Mapping[str, str]
-    """Sent with every request to its address."""
     timeout: float
     """The most seconds for one call."""
     start_timeout: float
     """The most seconds until it is ready."""
     secrets: Secrets
-    """What must not be shown in an error."""
 
 
 class Connection:

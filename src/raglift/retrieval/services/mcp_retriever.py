@@ -169,13 +169,10 @@ class _State:
     """What one retriever, and those made from it, know of the server."""
 
     connections: list[Connection] = field(default_factory=list)
-    """At most one for each event loop."""
     call: ToolCall | None = None
     """How its tool is called; None until the server was ready."""
     users: int = 0
-    """How many `with` blocks are open."""
     refused: str = ""
-    """Why the server cannot be asked."""
     answers: int = 0
     """How many results came, …"""
     single_texts: int = 0

@@ -36,7 +36,6 @@ class ToolCall:
     """The tool of a server that is asked, and what it is called with."""
 
     name: str
-    """Of the tool."""
     template: Mapping[str, Any]
     """Its arguments, with `{query}`, `{k}` and `{filter}` in their places."""
     most: int | None = None
