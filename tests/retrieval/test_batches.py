@@ -43,7 +43,7 @@ def text_of(words: int, seed: int) -> str:
 
 TEXTS = ["", *(text_of(words, words) for words in (1, 13, 14, 31, 62, 126, 254, 300))]
 # Several in one batch, and some that the model reads in part
-TEXTS += [text_of(words, seed) for seed in (1, 2) for words in (13, 280)]
+TEXTS += [text_of(13, 1), text_of(280, 1), text_of(280, 2)]
 
 
 @contextmanager
@@ -100,14 +100,14 @@ def test_vectors_and_scores_depend_on_their_texts_alone(dtype: str) -> None:
     embed(embedder, TEXTS[::3], "document", cache)
     together = embed(embedder, TEXTS[::-1], "document", cache).vectors[::-1]
     assert [vector.tobytes() for vector in together] == alone
-    directly = embedder.embed(TEXTS, "document")  # in no planned part
+    directly = embedder.embed(TEXTS[:4], "document")  # in no planned part
     rows = directly / np.linalg.norm(directly, axis=1, keepdims=True)
-    assert [row.tobytes() for row in rows] == alone
+    assert [row.tobytes() for row in rows] == alone[:4]
 
     def reranker() -> LateInteractionReranker:
         return LateInteractionReranker(dtype=dtype, cache=cache)
 
-    pairs = [(query, text) for query in QUERIES for text in [*TEXTS[::4], text_of(500, 7)]]
+    pairs = [(query, text) for query in QUERIES for text in [*TEXTS[::5], text_of(400, 7)]]
     cache = Cache(None)
     scores = {pair: LateInteractionReranker(dtype=dtype, cache=Cache(None)).score([pair])[0] for pair in pairs}
     reranker().scores(pairs[::3])

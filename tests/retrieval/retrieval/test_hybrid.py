@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.retrieval.retrievers import HybridRetriever, fuse
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
-from raglift.types.documents import Chunk
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
 from raglift.types.rankings import Ranking
 
 LETTERS = "abcdefgh"
@@ -129,10 +129,12 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], message: str)
 
 @pytest.mark.slow
 def test_a_hybrid_of_raglifts_own_parts_finds_what_either_finds() -> None:
-    data = load_dataset("lighthouse")
+    texts = ("The lamp is lit at dusk.", "Herring were sold by the barrel.", "The horn gives two blasts in the fog.")
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    data = Dataset.from_dict({"When is the lamp lit?": [texts[0]], "How many blasts?": [texts[2]]}, documents=documents)
     hybrid = build_retriever(data, LocalSystem("hybrid(dense=0.7,bm25=0.3)"), progress=False)
-    evaluation = evaluate(hybrid, data, ks=(5,), depth="deep", candidates=10, progress=False)
+    evaluation = evaluate(hybrid, data, ks=(2,), depth="deep", candidates=3, progress=False)
     assert evaluation.failure_analysis().chunks_known
-    dense, bm25 = (part.retrieve([query.text for query in data.queries], 10) for part in hybrid.retrievers)
-    expected = fuse([dense, bm25], (0.7, 0.3), k=10)
+    dense, bm25 = (part.retrieve([query.text for query in data.queries], 3) for part in hybrid.retrievers)
+    expected = fuse([dense, bm25], (0.7, 0.3), k=3)
     assert [ids(trace.stages[0].ranking) for trace in evaluation.run.traces] == [ids(each) for each in expected]
