@@ -340,13 +340,6 @@ def test_retries_end(waits, make):
     assert flaky.made == 4
 
 
-@pytest.mark.parametrize("make", [call_all, call_all_async])
-def test_the_server_says_how_long_to_wait(waits, make):
-    flaky = Flaky(Busy(429, {"Retry-After": "4"}), failures=2)
-    make([flaky if make is call_all else asynchronous(flaky)], Policy(), ignore)
-    assert waits == [4.0, 4.0]
-
-
 @pytest.mark.slow
 def test_a_call_that_was_given_up_on_is_not_tried_again():
     made: list[int] = []
@@ -360,13 +353,3 @@ def test_a_call_that_was_given_up_on_is_not_tried_again():
     assert isinstance(outcomes[0].error, QueryTimeout)
     time.sleep(1.5)
     assert made == [1]
-
-
-def test_every_run_uses_the_same_event_loop_so_that_async_clients_keep_their_connections():
-    async def loop() -> asyncio.AbstractEventLoop:
-        return asyncio.get_running_loop()
-
-    first = call_all_async([loop, loop], Policy(concurrency=2), lambda _: None)
-    second = call_all_async([loop], Policy(), lambda _: None)
-    assert len({id(outcome.value) for outcome in [*first, *second]}) == 1
-    assert not first[0].value.is_closed()

@@ -225,28 +225,6 @@ def test_what_the_run_could_not_answer_is_not_asked_again():
     assert evaluation.run.cost.latencies[0].failed == 0
 
 
-@pytest.mark.slow
-def test_answers_from_the_cache_have_no_throughput():
-    stages = local_system(Cache(None))
-    first = evaluate(stages[0].retriever, DATA, reranker=stages[1].reranker, ks=(1,), latency=1).run.cost
-    again = evaluate(stages[0].retriever, DATA, reranker=stages[1].reranker, ks=(1,), latency=1).run.cost
-    assert min(first.throughput.values()) > 0
-    assert again.throughput == {"retrieve": None, "rerank": None}
-
-
-def test_throughput_counts_the_time_of_all_calls_of_a_stage():
-    class Slow:
-        def retrieve_one(self, query, k):
-            time.sleep(0.05)
-            return Ranking.of([(Chunk(query), None)])
-
-    one = evaluate(Slow(), DATA, ks=(1,), latency=1).run.cost
-    five = evaluate(Slow(), DATA, ks=(1,), latency=1, concurrency=5).run.cost
-    assert one.throughput["retrieve"] <= 20
-    assert one.throughput["retrieve"] < five.throughput["retrieve"] <= 100
-    assert five.latencies[0].p50 >= 0.05
-
-
 def test_an_index_tells_what_it_cost_without_a_latency_pass():
     retriever = BM25Retriever(CHUNKS)
     cost = evaluate(retriever, DATA, ks=(1,)).run.cost

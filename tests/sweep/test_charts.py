@@ -86,7 +86,7 @@ def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
         measured.plot.heatmap(x="chunker", y="chunker")
     with pytest.raises(ConfigurationError, match="found precision@3, which was not scored"):
         measured.plot.heatmap("precision@3")
-    with pytest.raises(ConfigurationError, match="found no cell that was measured"):
+    with pytest.raises(ConfigurationError, match="compare: found 0 evaluations; expected two or more"):
         replace(measured, results=()).plot.heatmap()
 
 

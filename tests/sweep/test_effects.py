@@ -133,14 +133,6 @@ def test_a_difference_says_over_which_models_it_is_the_mean(result: SweepResult)
     assert effects.factor("embedding").differences[0].averaged == ()
 
 
-def test_the_frame_has_a_row_for_each_pair_of_levels(result: SweepResult) -> None:
-    effects = result.effects()
-    frame = effects.to_frame()
-    assert frame["factor"].tolist() == ["chunker", "reranker"]
-    assert frame["difference"].iloc[1] == effects.factor("reranker").differences[0].mean
-    assert list(frame.columns[3:]) == ["difference", "low", "high", "p", "contexts", "unmatched", "verdict"]
-
-
 def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., Evaluation], tmp_path: Path) -> None:
     ease = np.random.default_rng(0).permutation(QUERIES) / QUERIES
     shares = {"recursive:100/0": 0.2, "recursive:400/0": 0.8, "recursive:500/0": 0.75}

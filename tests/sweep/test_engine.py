@@ -148,14 +148,6 @@ def test_a_sweep_that_is_stopped_resumes_without_repeating_a_batch(
     assert_same(whole, resumed)
 
 
-@pytest.mark.slow
-def test_retrieval_is_kept_where_only_rerankers_need_it(sweep: Sweep, tmp_path: Path) -> None:
-    only = replace(sweep, rerankers=[sweep.rerankers[1]])  # type: ignore[index]
-    result = run_sweep(only, tmp_path / "sweep", progress=False)
-    assert len(result.finished) == len(list((tmp_path / "sweep" / "cells").iterdir())) == 6
-    assert len(list((tmp_path / "sweep" / "retrieved").iterdir())) == 6
-
-
 def lamp_only(query: str) -> list[str]:
     return ["The lamp is lit at dusk and put out at dawn."]
 
@@ -293,27 +285,6 @@ def test_one_query_that_a_model_refuses_fails_alone(
         assert entry.evaluation is not None
         failed = {trace.query_id: trace.error for trace in entry.evaluation.run.traces if trace.error is not None}
         assert failed == {"q5": "retrieve: ModelOutputError: the model refused a text"}
-
-
-@pytest.mark.slow
-def test_one_pair_without_a_score_fails_its_query_alone(
-    sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    score = CrossEncoderReranker.score
-    monkeypatch.setattr(
-        CrossEncoderReranker,
-        "score",
-        lambda model, batch: [
-            float("nan") if "boat" in query else value
-            for (query, _), value in zip(batch, score(model, batch), strict=True)
-        ],
-    )
-    result = run_sweep(replace(sweep, chunkers=CHUNKERS[:1]), tmp_path / "sweep", progress=False)
-    assert len(result.finished) == 6
-    for entry in result.finished:
-        assert entry.evaluation is not None
-        failed = [trace.query_id for trace in entry.evaluation.run.traces if trace.error is not None]
-        assert failed == ([] if entry.cell.reranker == "none" else ["q5"])
 
 
 def test_a_cell_without_a_mean_is_never_the_best(sweep: Sweep, tmp_path: Path) -> None:

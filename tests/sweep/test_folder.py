@@ -62,19 +62,8 @@ def test_what_has_changed_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         go_on(tmp_path / "sweep", hash="two", sweep=changed)
     told = str(caught.value)
-    assert 'chunkers: "recursive:90/30" no longer there, "token:64/8" new; candidates was 6 and is 8;' in told
-    assert "choose another folder (--output)" in told
-
-
-def test_another_order_and_a_changed_dataset_are_named(tmp_path: Path) -> None:
-    begun(tmp_path / "sweep")
-    turned = {**HEAD["sweep"], "chunkers": ["recursive:90/30", "recursive:200/0"]}
-    with pytest.raises(ConfigurationError, match="another sweep there: chunkers: another order;"):
-        go_on(tmp_path / "sweep", hash="two", sweep=turned)
-    with pytest.raises(
-        ConfigurationError,
-        match="another sweep there: the dataset, a mapping file, the code of a metric or raglift itself has changed;",
-    ):
+    assert 'is ["recursive:200/0", "token:64/8"]; candidates was 6 and is 8;' in told
+    with pytest.raises(ConfigurationError, match="another sweep there: the dataset, a mapping file, the code of"):
         go_on(tmp_path / "sweep", hash="two")
 
 

@@ -64,15 +64,6 @@ def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult
 
 
 @pytest.mark.slow
-def test_another_baseline_by_name_or_key(measured: SweepResult) -> None:
-    cell = measured.results[2].cell
-    for named in (cell.name, cell.key):
-        assert dict(sweep_document(measured, baseline=named).measured)["Compared"].endswith("each beside 80/0 · bm25")
-    with pytest.raises(ConfigurationError, match="baseline: found 'nobody'"):
-        sweep_document(measured, baseline="nobody")
-
-
-@pytest.mark.slow
 def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
     broken = CellResult(measured.results[0].cell, error="no such model <b>")
     waiting = CellResult(measured.results[1].cell)

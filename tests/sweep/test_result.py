@@ -59,18 +59,3 @@ def test_every_measured_cell_is_there_query_by_query(measured: SweepResult) -> N
     none = replace(measured, results=(replace(first, evaluation=None, error="broken"),)).per_query()
     assert list(none.columns) == ["cell"]
     assert not len(none)
-
-
-def test_the_pareto_front_is_of_quality_latency_and_context(measured: SweepResult) -> None:
-    tradeoff = measured.pareto()
-    assert set(tradeoff.costs) == {"latency_p50", "context_tokens"}
-    assert {one.system for one in tradeoff.systems} == {entry.cell.name for entry in measured.finished}
-    best = max(measured.finished, key=lambda entry: entry.value(measured.primary))
-    by_tokens = measured.pareto(costs=["context_tokens"])
-    assert best.cell.name in by_tokens.front or any(
-        one.quality == best.value(measured.primary) for one in by_tokens.systems if one.on_front
-    )
-    known = {"dollars a month": {entry.cell.name: float(place) for place, entry in enumerate(measured.finished)}}
-    assert measured.finished[0].cell.name in measured.pareto(costs=["dollars a month"], known=known).front
-    with pytest.raises(ConfigurationError, match="costs: found 'beauty'"):
-        measured.pareto(costs=["beauty"])

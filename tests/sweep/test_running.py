@@ -52,11 +52,8 @@ def test_a_dataset_that_has_changed_is_another_sweep(sweep: Sweep, island: Datas
     changed = replace(sweep, dataset=replace(island, queries=island.queries[:4]))
     with pytest.raises(ConfigurationError, match="found another sweep there"):
         run_sweep(changed, tmp_path / "sweep", resume=True, progress=False)
-    # To plan one changes nothing there
-    plan = plan_sweep(changed, tmp_path / "sweep")
-    assert plan.finished == 0
-    assert plan.occupied == f"{tmp_path / 'sweep'} holds another sweep ({OTHERWISE} has changed)"
-    assert f"! {plan.occupied}: to run this one, choose another folder (--output)" in str(plan)
+    with pytest.raises(ConfigurationError, match=f"found another sweep there: {OTHERWISE} has changed"):
+        plan_sweep(changed, tmp_path / "sweep")
 
 
 def test_labels_that_a_metric_cannot_use_are_told_before_any_work(sweep: Sweep, tmp_path: Path) -> None:
@@ -113,8 +110,7 @@ def test_a_sweep_is_not_gone_on_with_where_the_code_of_a_users_metric_has_change
             return
         with pytest.raises(ConfigurationError, match=f"another sweep there: {OTHERWISE} has changed"):
             run_sweep(again, tmp_path / "sweep", resume=True, progress=False)
-        assert OTHERWISE in plan_sweep(again, tmp_path / "sweep").occupied
-        with pytest.raises(ConfigurationError, match=r'another sweep there: metrics: "users_own" no longer there;'):
+        with pytest.raises(ConfigurationError, match="another sweep there: metrics was"):
             run_sweep(replace(again, metrics=("ndcg",)), tmp_path / "sweep", resume=True, progress=False)
     finally:
         MEASURES.pop("users_own", None)

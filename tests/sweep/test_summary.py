@@ -7,13 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from raglift.rendering.document import Detail
 from raglift.report.recommendation import recommendation_sentence
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import run_sweep
-from raglift.sweep.page import sweep_document
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.table import cells_table
@@ -67,16 +64,6 @@ def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
     told = replace(measured, title="<i>a</i> | b", results=(failed, *others)).to_markdown()
     assert "1 cell failed: &lt;b&gt;no &#124; model&lt;/b&gt; # x @<!-- -->somebody" in told
     assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 3 of 4 cells measured")
-
-
-@pytest.mark.slow
-def test_a_model_that_changed_is_warned_of_everywhere(measured: SweepResult) -> None:
-    results = [replace(entry, models={"st:one": f"version {number}"}) for number, entry in enumerate(measured.results)]
-    mixed = replace(measured, results=tuple(results))
-    warning = "st:one changed while the sweep was stopped, so its cells cannot be compared: version 0 and version 1"
-    assert warning in " ".join(str(mixed).split())
-    assert any(line.startswith(warning) for line in sweep_view(mixed).warnings)
-    assert any(line.startswith(warning) for line in sweep_document(mixed).warnings)
 
 
 def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Dataset, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -140,14 +139,6 @@ def test_what_is_recommended_comes_first_and_nothing_else_is_called_the_best(mea
     assert str(alone).startswith("island: 1 of 1 cell measured")
 
 
-def test_cells_that_may_be_the_best_are_told_from_those_that_are_worse(measured: SweepResult) -> None:
-    advised = measured.recommend()
-    may_be = {one.system for one in advised.equals}
-    verdicts = column(sweep_view(measured, detail=Detail.SUMMARY).headline, "verdict")
-    for entry, verdict in zip(measured.ranked, verdicts, strict=True):
-        assert verdict == ("may be best" if entry.cell.name in may_be else "worse")
-
-
 def test_truncated_cells_are_ranked_with_all_others_and_marked_with_their_share(measured: SweepResult) -> None:
     best, *others = measured.ranked
     result = replace(measured, results=(replace(best, read_in_part=3), *others))
@@ -189,12 +180,3 @@ def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: 
     plan_of_it = plan_text(plan(title=name, chunkings=(ChunkingPlan(name, error=name),)))
     assert not {"\x1b", "\u202e"} & set(plan_of_it)
     assert "[bold]mine[/bold]" in plan_of_it
-
-
-def test_nothing_measured_is_no_table(tmp_path: Path) -> None:
-    result = SweepResult("island", parse("ndcg@3"), 0, (CellResult(CELLS[0]),), tmp_path)
-    assert str(result).splitlines() == [
-        "island: 0 of 1 cell measured",
-        "",
-        "! 1 cell not measured yet: continue with --resume",
-    ]

@@ -166,6 +166,6 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         "cells": [cell.name for cell in plan.cells],
         **attributes(plan, "excluded", "finished"),
         "rankings": len(plan.sources),
-        **attributes(plan, "chunkings", "embeddings", "rerankings", "occupied"),
+        **attributes(plan, "chunkings", "embeddings", "rerankings"),
         **({"effort": plan.effort} if plan.effort else {}),
     }

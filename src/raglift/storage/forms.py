@@ -219,7 +219,6 @@ class _Relabelled(SavedModel):
 class _SweepMark(SavedModel):
     name: Text = ""
     read_in_part: Count = 0
-    models: dict[Text, Text] = {}
 
 
 class _FilteredMark(SavedModel):

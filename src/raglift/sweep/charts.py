@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import scored
@@ -120,14 +120,11 @@ def _across(columns: Sequence[str], part: str) -> Any:
     return alt.X("c:N", sort=None, title=f"{part}: {alike}…" if alike else part, axis=axis, scale=scale)
 
 
-# The charts of a sweep, as methods of its `plot`.
-
-
 @dataclass(frozen=True)
-class SweepPlots:
-    """Charts of a sweep: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
+class SweepPlots(ComparisonPlots):
+    """Charts of a sweep: those of a comparison of its cells, by short names, and the map of all cells."""
 
-    result: SweepResult
+    result: SweepResult = field(kw_only=True)
     """What the sweep found."""
 
     def heatmap(self, metric: Metric | str | None = None, x: str = "chunker", y: str = "embedding") -> alt.LayerChart:
@@ -142,67 +139,20 @@ class SweepPlots:
             y: the part that differs from row to row.
 
         Raises:
-            ConfigurationError: no such part, twice the same, a metric that was not scored, or no finished cell.
+            ConfigurationError: no such part, twice the same, or a metric that was not scored.
         """
-        wanted = self._wanted(metric)
+        result = self.result
+        known = self.comparison.evaluations[0].scores.metrics
+        wanted = scored(result.primary if metric is None else metric, known, "metric")
         for name, part in (("x", x), ("y", y)):
             if part not in PARTS or x == y:
                 raise ConfigurationError(f"{name}: found {part!r}; expected two different ones of {', '.join(PARTS)}")
         signs: dict[str, str] = {}
-        if wanted == self.result.primary:
-            best, whole = self.result.best(), self.result.best(without_truncation=True)
+        if wanted == result.primary:
+            best, whole = result.best(), result.best(without_truncation=True)
             signs |= {} if whole is None else {whole.cell.key: _BEST_WHOLE}
             signs |= {} if best is None else {best.cell.key: _BEST}
-        return of_labels(heatmap_chart(self.result, wanted, x, y, signs), self.result.label_sources)
-
-    def differences(self, metric: Metric | str | None = None, *, baseline: str | None = None) -> alt.LayerChart:
-        """Return each cell minus the baseline, with its interval, best first; hollow where not significant.
-
-        Args:
-            metric: what to look at; by default the primary metric.
-            baseline: the name or key of a cell; by default as in `compare`.
-
-        Raises:
-            ConfigurationError: the metric was not scored, no such cell, or fewer than two cells were measured.
-        """
-        return self._compared(baseline).differences(metric)
-
-    def by_prompt_size(self) -> alt.LayerChart:
-        """Return recall over how many tokens of hits are read, a line per cell: see `Comparison.plot`.
-
-        Raises:
-            ConfigurationError: fewer than two cells were measured, or nothing came back.
-        """
-        return self._compared().by_prompt_size()
-
-    def tradeoff(
-        self,
-        quality: Metric | str | None = None,
-        cost: str = "latency_p50",
-        *,
-        known: Mapping[str, Mapping[str, float]] | None = None,
-    ) -> alt.LayerChart:
-        """Return quality against one cost, with a line through the cells that none beats in both.
-
-        Args:
-            quality: more is better; by default the primary metric.
-            cost: less is better: one of those of `Comparison.pareto`.
-            known: costs that you know, by name, then by the cell's name.
-
-        Raises:
-            ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
-        """
-        return self._compared().tradeoff(quality, cost, known=known)
-
-    def _wanted(self, metric: Metric | str | None) -> Metric:
-        if not self.result.finished:
-            raise ConfigurationError("heatmap: found no cell that was measured; expected at least one")
-        known = [one.evaluation.scores.metrics for one in self.result.finished if one.evaluation is not None]
-        return scored(self.result.primary if metric is None else metric, known[0], "metric")
-
-    def _compared(self, baseline: str | None = None) -> ComparisonPlots:
-        comparison = self.result.compare(baseline=baseline)
-        return ComparisonPlots(comparison, short_names(self.result))
+        return of_labels(heatmap_chart(result, wanted, x, y, signs), result.label_sources)
 
 
 def short_names(result: SweepResult) -> dict[str, str]:

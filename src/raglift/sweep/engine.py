@@ -48,17 +48,20 @@ def plan_sweep(sweep: Sweep, folder: str | Path | None = None, *, progress: bool
 
     Args:
         sweep: what is to be measured.
-        folder: where it was begun, to count what is finished there; another sweep there counts as nothing.
+        folder: where it was begun, to count what is finished there.
         progress: whether to show progress; None decides by the terminal.
 
     Raises:
+        ConfigurationError: the folder holds another sweep.
         DatasetError, CorpusError: the dataset cannot be loaded.
     """
     dataset = dataset_of(sweep)
     begun = None if folder is None else SweepFolder(user_path(folder))
-    occupied = begun.occupied(_head(sweep, dataset)) if begun is not None and begun.exists() else ""
-    finished = set() if begun is None or occupied else finished_cells(begun, sweep.cells())
-    return replace(make_plan(Parts(sweep, dataset, progress), finished), occupied=occupied)
+    finished: set[str] = set()
+    if begun is not None and begun.exists():
+        begun.check(_head(sweep, dataset), resume=True)
+        finished = finished_cells(begun, sweep.cells())
+    return make_plan(Parts(sweep, dataset, progress), finished)
 
 
 def run_sweep(
@@ -219,7 +222,7 @@ def _finished_cell(folder: SweepFolder, cell: Cell, dataset: Dataset | None, *, 
     except RunError as error:
         return CellResult(cell, error=str(error))
     mark = evaluation.run.spec.get("sweep", {})
-    return CellResult(cell, evaluation, read_in_part=mark.get("read_in_part", 0), models=dict(mark.get("models", {})))
+    return CellResult(cell, evaluation, read_in_part=mark.get("read_in_part", 0))
 
 
 def _with_primary(folder: SweepFolder, result: CellResult, primary: Metric) -> CellResult:

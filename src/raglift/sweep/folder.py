@@ -15,6 +15,7 @@ from raglift.results.evaluation import load_evaluation
 from raglift.storage.forms import Flag, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
 from raglift.sweep.specification.cells import Cell
+from raglift.utilities.display import shorten
 from raglift.utilities.limits import is_file, is_folder, is_there
 from raglift.utilities.replacing import hold_lock, remove_leftovers
 from raglift.utilities.validation import Expected, WrongKind, read_as
@@ -45,6 +46,7 @@ _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
 _GONE = ".gone-"
 """Before the names of answers that are being removed."""
 _LOCK = "sweep.lock"
+_SHOWN = 200
 
 
 class _Head(SavedModel):
@@ -121,25 +123,13 @@ class SweepFolder:
                 f"{self.path}: found a sweep there already ({len(self.finished())} cells finished); expected a new "
                 "folder: continue it (--resume, or resume=True), or choose another folder (--output)"
             )
-        changed = self._what_changed(head)
-        if changed:
+        found = self.head()
+        if found.get("hash") != head["hash"]:
+            changed = _changed(found.get("sweep", {}), head["sweep"])
             raise ConfigurationError(
                 f"{self.path}: found another sweep there: {changed}; expected the same, to resume it: "
                 "choose another folder (--output) — what the models computed is in the cache and is not computed again"
             )
-
-    def occupied(self, head: Mapping[str, Any]) -> str:
-        """Say which other sweep is here; empty if it is the same.
-
-        Raises:
-            RunError: what is here cannot be read.
-        """
-        changed = self._what_changed(head)
-        return f"{self.path} holds another sweep ({changed})" if changed else ""
-
-    def _what_changed(self, head: Mapping[str, Any]) -> str:
-        found = self.head()
-        return "" if found.get("hash") == head["hash"] else _changed(found.get("sweep", {}), head["sweep"])
 
     def head(self) -> dict[str, Any]:
         """Return what is swept over, as it was written.
@@ -288,24 +278,14 @@ def _content(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {_LOCK, f".{_SWEEP}.part"}
 
 
-def _changed(found: Any, wanted: Any) -> str:
+def _changed(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Return which settings differ."""
     names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
     if not names:
         return "the dataset, a mapping file, the code of a metric or raglift itself has changed"
-    shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
+    shown = [f"{name} was {_plain(found.get(name))} and is {_plain(wanted.get(name))}" for name in names[:3]]
     return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _difference(name: str, found: Any, wanted: Any) -> str:
-    """Say how one setting differs: of lists, what is only in one of them."""
-    if not isinstance(found, list) or not isinstance(wanted, list):
-        return f"{name} was {_plain(found)} and is {_plain(wanted)}"
-    gone = [_plain(value) for value in found if value not in wanted]
-    new = [_plain(value) for value in wanted if value not in found]
-    changes = [f"{', '.join(values)} {what}" for values, what in ((gone, "no longer there"), (new, "new")) if values]
-    return f"{name}: {', '.join(changes) or 'another order'}"
-
-
 def _plain(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return shorten(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str), _SHOWN)

@@ -77,8 +77,6 @@ class Plan:
     chunkings: tuple[ChunkingPlan, ...]
     embeddings: tuple[EmbeddingPlan, ...]
     rerankings: tuple[RerankingPlan, ...]
-    occupied: str = ""
-    """Why it cannot be run in the folder that it was planned for: another sweep is there. Empty if it can."""
     effort: str = ""
     """How much of it is done by a race, such as `40%`; empty for all."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.comparison import looks_too_deep
 from raglift.analysis.truncation import Truncation, truncation_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.race_file import Elimination
     from raglift.sweep.specification.cells import Cell
@@ -29,8 +27,6 @@ class CellResult:
     """Why it failed."""
     read_in_part: int = 0
     """How many distinct chunks exceed its embedding model's limit, and were truncated."""
-    models: Mapping[str, str] = field(default_factory=dict)
-    """For each model that it names, which one that was: its identity when the cell was measured."""
     eliminated: Elimination | None = None
     """How far it came in a race that eliminated it; then it has no evaluation."""
 

@@ -14,7 +14,7 @@ from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable, view_of
 from raglift.results.comparison import compare
 from raglift.stats.margins import MARGIN
-from raglift.sweep.charts import SweepPlots
+from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.page import sweep_document
 from raglift.sweep.specification.cells import NO_RERANKER
 from raglift.sweep.view import sweep_view
@@ -22,7 +22,7 @@ from raglift.types.labels import PEOPLE, LabelSources
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from raglift.analysis.factors import FactorEffects
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.recommendation import HeldOutCheck
-    from raglift.analysis.records import Tradeoff
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.race_file import RaceRecord
@@ -105,15 +104,6 @@ class SweepResult(Presentable):
         """Who gave the labels that its cells were measured by."""
         first = next(iter(self.evaluations.values()), None)
         return PEOPLE if first is None else first.dataset.label_sources
-
-    @property
-    def mixed_models(self) -> Mapping[str, tuple[str, ...]]:
-        """For each name that was for more than one model while the sweep was stopped and gone on with: which."""
-        found: dict[str, dict[str, None]] = {}
-        for result in self.finished:
-            for name, identity in result.models.items():
-                found.setdefault(name, {})[identity] = None
-        return {name: tuple(identities) for name, identities in found.items() if len(identities) > 1}
 
     def evaluation(self, name: str) -> Evaluation:
         """Return the evaluation of a cell.
@@ -219,26 +209,6 @@ class SweepResult(Presentable):
             confidence=confidence,
         )
 
-    def pareto(
-        self,
-        quality: Metric | str | None = None,
-        costs: Sequence[str] | None = None,
-        *,
-        known: Mapping[str, Mapping[str, float]] | None = None,
-    ) -> Tradeoff:
-        """Return cost against quality, and the cells that no other beats in all: see `Comparison.pareto`.
-
-        Args:
-            quality: more is better; by default the primary metric.
-            costs: less is better; by default latency (where the sweep has `latency`) and context tokens (where they are
-                among its metrics).
-            known: costs that you know, by name, then by the cell's name.
-
-        Raises:
-            ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
-        """
-        return (self.compared or self.compare()).pareto(quality, costs, known=known)
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cell, metric and depth.
 
@@ -274,8 +244,12 @@ class SweepResult(Presentable):
 
     @property
     def plot(self) -> SweepPlots:
-        """Its charts: `sweep.plot.heatmap()`, `.differences()`, `.tradeoff()`, `.by_prompt_size()` and others."""
-        return SweepPlots(self)
+        """Its charts: `sweep.plot.heatmap()`, `.differences()`, `.tradeoff()`, `.by_prompt_size()` and others.
+
+        Raises:
+            ConfigurationError: fewer than two cells were measured.
+        """
+        return SweepPlots(self.compared or self.compare(), short_names(self), result=self)
 
     def per_query(self) -> pd.DataFrame:
         """Return one row a measured cell, query, metric and stage, with the value and, for failures, the error."""

@@ -48,8 +48,6 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     if plan.effort:
         yield f"  race      {plan.effort}: all cells are asked about {FIRST_QUERIES} queries, and the better ones more"
         yield "            what is above is for all queries of all cells"
-    if plan.occupied:
-        yield f"! {plan.occupied}: to run this one, choose another folder (--output)"
 
 
 def _section(verb: str, entries: list[tuple[str, str]], width: int) -> Iterator[str]:

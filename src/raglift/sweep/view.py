@@ -23,7 +23,7 @@ from raglift.report.recommendation import (
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of
 from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.measured import measured_together
-from raglift.sweep.charts import SweepPlots, short_names
+from raglift.sweep.charts import short_names
 from raglift.sweep.effects import effects_of, effects_section_of
 from raglift.sweep.fairness import sweep_sentences
 from raglift.sweep.race_view import about_race, race_sections, race_warnings
@@ -144,12 +144,7 @@ def _swept(result: SweepResult) -> str:
 
 
 def _unmeasured(result: SweepResult) -> Iterator[str]:
-    """Yield which models changed meanwhile, what failed and why, and what is not measured yet."""
-    for name, identities in result.mixed_models.items():
-        yield (
-            f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
-            "sweep again into another folder"
-        )
+    """Yield what failed and why, and what is not measured yet."""
     yield from failures((entry.cell.name, str(entry.error)) for entry in result.failed)
     waiting = len(result.results) - len(result.finished) - len(result.failed) - len(result.eliminated)
     if waiting:
@@ -287,7 +282,7 @@ def _map_sections(result: SweepResult) -> list[Section]:
     best, whole = result.best(), result.best(without_truncation=True)
     second = ", ☆ that of the cells without truncation" if whole is not None and whole is not best else ""
     caption = f"★ the highest mean{second}, {CUT} {cut}, – one that failed."
-    chart = partial(SweepPlots(result).heatmap, result.primary, x=x, y=y)
+    chart = partial(result.plot.heatmap, result.primary, x=x, y=y)
     figure = Figure(f"{name} by {x} and {y}", chart, caption)
     return [Section("Heat map", figures=(figure,), detail=Detail.DETAILS)]
 

@@ -9,16 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.metrics.budgets import ContextTokens, tokens
-from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, Recall
 from raglift.results.evaluation import Evaluation, load_evaluation
-from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
-from raglift.running.systems import LocalSystem, build_retriever
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.text.tokens import Encoding, load_encoding
 from raglift.types.dataset import Dataset
@@ -105,26 +101,6 @@ def test_a_reranker_that_cuts_has_lift_only_where_its_hits_fill_the_budget() -> 
     assert "† The metric looks deeper than the stage returned" in evaluation.to_text()
 
 
-def test_a_retriever_that_cuts_has_no_lift_at_a_larger_budget() -> None:
-    evaluation = evaluate(
-        lambda text: RESULTS[text], DATA, reranker=FakeReranker(WANTED_FIRST), ks=(tokens(12), tokens(13)), candidates=5
-    )
-    assert evaluation.truncated == {"retrieve": 3}
-    assert evaluation.truncated_tokens == {"retrieve": 12}
-    assert evaluation.mean_lift(RR @ tokens(12)) is not None
-    assert evaluation.mean_lift(RR @ tokens(13)) is None
-
-
-def test_queries_whose_first_hit_is_more_than_the_budget_are_counted() -> None:
-    note = "tokens(29): the first hit of 1 query has more tokens than that, so nothing fits and it counts 0"
-    assert note in measure(ks=(tokens(29), tokens(30)), metrics=["recall"]).notes
-    assert not any("tokens(30): the first hit" in each for each in measure(ks=(tokens(30),)).notes)
-    # what counts is the last ranking, and only queries with labels
-    reranked = measure(FakeReranker(WANTED_FIRST), ks=(tokens(30),), metrics=["recall"])
-    assert "tokens(30): the first hit of 1 query has more tokens" in str(reranked)
-    assert "tokens(2): the first hit of 2 queries has more tokens" in str(measure(ks=(tokens(2),)))
-
-
 def test_candidates_that_end_before_the_budget_are_counted() -> None:
     note = (
         "tokens(20): the 3 candidates of 1 query come to fewer than 20 tokens, so their figures are of smaller "
@@ -201,16 +177,3 @@ def test_context_tokens_are_shown_as_what_they_are() -> None:
     assert "\nContextTokens     40          40\n" in str(evaluation.explain("many"))
     earned = evaluation.explain("few", stage="retrieve").earnings()
     assert earned["context_tokens@tokens(45)"].tolist() == [3, 4, 5]
-
-
-@pytest.mark.slow
-def test_ndcg_at_a_budget_has_the_same_ideal_for_every_chunk_size() -> None:
-    data = load_dataset("lighthouse")
-    ideals = []
-    for size in (200, 1000):
-        retriever = build_retriever(data, LocalSystem("bm25", RecursiveChunker(size=size, overlap=0)))
-        evaluation = evaluate(retriever, data, metrics=["idcg", "ndcg"], ks=(tokens(300),), match="coverage")
-        ideals.append(evaluation.scores.values[0, 0])
-        ndcg = evaluation.scores.of("retrieve", NDCG @ tokens(300))
-        assert 0 < np.nanmax(ndcg) <= 1
-    np.testing.assert_array_equal(*ideals)

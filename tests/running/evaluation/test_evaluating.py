@@ -18,7 +18,6 @@ from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
-from raglift.types.rankings import Ranking
 
 
 def fact(*texts):
@@ -164,22 +163,6 @@ def test_what_comes_back_empty_is_noted_as_the_profile_counts_it(profile, outcom
     assert found["precision@3"] == (2 if profile in ("autorag", "ragas") else 3)
 
 
-def test_hits_without_any_text_are_told_where_labels_are_texts():
-    hits = [Chunk("", id="a"), Chunk(" \n", id="b"), Chunk("The keeper trims the lamp.", id="c")]
-    evaluation = evaluate(lambda query: hits, Dataset.from_dict({"Who?": ["the keeper"], "What?": ["the lamp"]}))
-    assert "retrieve: 4 of 6 hits have no text: no label's text is in them" in evaluation.notes
-    by_id = Dataset((Query("q", "Who?", (Fact((Passage(chunk_id="a"),)),)),))
-    assert "no text" not in notes(evaluate(lambda query: hits, by_id))
-
-
-def test_a_chunk_that_comes_more_than_once_is_told():
-    twice = [Chunk("The keeper trims the lamp.", id="a"), Chunk("The museum.", id="b"), Chunk("The museum.", id="b")]
-    answers = {"Who?": twice, "What?": twice[:2]}
-    data = Dataset.from_dict({"Who?": ["the keeper"], "What?": ["the lamp"]})
-    evaluation = evaluate(lambda query: answers[query], data)
-    assert "retrieve: for 1 of 2 queries a chunk came more than once and takes a place each time" in evaluation.notes
-
-
 def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():
     extra = (
         Query("unlabelled", "How deep is it?"),
@@ -211,19 +194,6 @@ def test_a_reranker_that_cuts_is_marked_and_has_no_lift_beyond():
     assert not evaluation.is_truncated("retrieve", RR @ 3)
     assert notes(evaluation) == "rerank: returned at most 2 hits: no fair lift at a deeper k"
     assert "†" in evaluation.to_text()
-
-
-def test_a_stage_after_one_that_cuts_is_cut_too():
-    rerankers = [FakeReranker(SCORES, top_n=2), lambda query, texts: [1.0] * len(texts)]
-    assert measure(reranker=rerankers).truncated == {"rerank": 2, "rerank-2": 2}
-    rerankers = [FakeReranker(SCORES, top_n=3), FakeReranker(SCORES, top_n=2)]
-    assert measure(reranker=rerankers).truncated == {"rerank": 3, "rerank-2": 2}
-
-    class Adds:
-        def rerank_one(self, query, ranking):
-            return Ranking.of([*((hit.chunk, None) for hit in ranking), (Chunk("a neighbour of them"), None)])
-
-    assert measure(reranker=[FakeReranker(SCORES, top_n=2), Adds()]).truncated == {"rerank": 2}
 
 
 def test_a_filter_by_content_is_not_marked_and_has_lift():

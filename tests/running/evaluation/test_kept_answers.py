@@ -15,7 +15,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.retrievers import BaseRetriever
 
-from raglift.errors import CacheError, QueryFailed, RunError
+from raglift.errors import CacheError
 from raglift.results.evaluation import Evaluation
 from raglift.running.answers import FILE
 from raglift.running.evaluation import evaluate
@@ -89,12 +89,6 @@ def test_a_query_that_failed_is_asked_again_and_no_other(dataset: Dataset, tmp_p
     assert mended.asked == ["question 2"]
 
 
-def test_a_failure_that_is_to_stop_the_run_is_seen_again(dataset: Dataset, tmp_path: Path) -> None:
-    for _ in range(2):
-        with pytest.raises(QueryFailed, match="KeyError"):
-            evaluate(Counting(question_2=raising(KeyError())), dataset, answers=tmp_path, on_error="raise")
-
-
 def test_an_answer_after_its_timeout_is_not_kept(dataset: Dataset, tmp_path: Path) -> None:
     late = Counting(question_4=lambda: time.sleep(0.4))
     evaluation = evaluate(late, dataset, answers=tmp_path, timeout=0.1)
@@ -103,14 +97,6 @@ def test_an_answer_after_its_timeout_is_not_kept(dataset: Dataset, tmp_path: Pat
     again = Counting()
     assert not evaluate(again, dataset, answers=tmp_path, timeout=5).failures()
     assert again.asked == ["question 4"]
-
-
-def test_a_system_that_is_asked_in_another_way_is_asked_anew(dataset: Dataset, tmp_path: Path) -> None:
-    evaluate(Counting(), dataset, answers=tmp_path, k=10)
-    deeper, other = Counting(), Counting()
-    evaluate(deeper, dataset, answers=tmp_path, k=20)
-    evaluate(other, dataset, answers=tmp_path, doc_key="source")
-    assert deeper.asked == other.asked == QUESTIONS
 
 
 def test_latency_is_measured_on_the_system_itself(dataset: Dataset, tmp_path: Path) -> None:
@@ -188,30 +174,6 @@ def test_an_answer_that_cannot_be_kept_stops_the_run(
     with pytest.raises(CacheError, match="the disk is full"):
         evaluate(system, dataset, answers=tmp_path)
     assert system.asked == QUESTIONS[:1]
-
-
-def test_what_json_cannot_hold_is_measured_and_asked_once(dataset: Dataset, tmp_path: Path) -> None:
-    asked = []
-
-    def search(query: str, k: int) -> list[Chunk]:
-        asked.append(query)
-        endless: dict[str, Any] = {}
-        endless["self"] = endless
-        return [Chunk(f"proof of {query}", metadata=endless)][:k]
-
-    def rerank(query: str, texts: list[str]) -> list[float]:
-        return [1.0 for _ in texts]
-
-    for _ in range(2):
-        evaluation = evaluate(search, dataset, reranker=rerank, answers=tmp_path, depth="deep", candidates=10, k=10)
-        assert evaluation.scores.mean("rerank", "recall@1") == 1
-    assert asked == QUESTIONS
-
-
-def test_a_folder_that_cannot_be_made_is_named(dataset: Dataset, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(RunError, match="file/answers: cannot be written"):
-        evaluate(Counting(), dataset, answers=tmp_path / "file" / "answers")
 
 
 def test_a_file_that_is_damaged_is_not_said_to_hold_nothing(dataset: Dataset, tmp_path: Path) -> None:

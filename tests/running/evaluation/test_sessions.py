@@ -141,11 +141,6 @@ def test_each_fact_has_the_call_that_found_it_and_an_outcome(evaluation: rl.Eval
     assert found.to_frame()["call"].tolist()[:3] == [1, 2, 2]
 
 
-def test_the_question_itself_asks_for_all_of_its_facts(data: rl.Dataset) -> None:
-    vain = rl.Session("steps", [call(f"  {QUESTIONS['steps'].upper()}", "gulls")])
-    assert _outcome(rl.evaluate_sessions([vain], data), "steps") == "asked"
-
-
 def test_facts_of_a_session_that_failed_are_failed(data: rl.Dataset) -> None:
     stopped = rl.Session("steps", [call("tower", "tower")], error="recursion limit")
     found = rl.evaluate_sessions([stopped, rl.Session("fog", [call("horn", "horn")], context=chunks("horn"))], data)
@@ -194,19 +189,6 @@ def test_variances_tell_runs_from_queries(repeated: rl.Evaluation, evaluation: r
     assert found.between_queries == 0.0
     assert repetition_components(evaluation, "session_recall@10") is None
     assert "from run to run of the same query" in str(repeated)
-
-
-def test_a_query_run_less_often_has_the_mean_of_its_own_runs(data: rl.Dataset) -> None:
-    runs = [
-        rl.Session("fog", [call("horn", "horn")]),
-        rl.Session("fog", [], repetition=2),
-        rl.Session("steps", [call("tower", "tower")], repetition=7),
-    ]
-    found = rl.evaluate_sessions(runs, data)
-    assert values(found, "session_recall@10") == [0.0, 0.5, 1.0]
-    np.testing.assert_array_equal(
-        values_by_repetition(found, "session_recall@10"), [[0.0, 1.0, 1.0], [np.nan, 0.0, np.nan]]
-    )
 
 
 def test_agents_are_compared_query_by_query_over_the_means_of_their_runs(

@@ -7,7 +7,7 @@ import pytest
 
 from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.errors import ConfigurationError, ModelError, QueryFailed
+from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.provenance import Provenance
 from raglift.running.execution import run_stages
 from raglift.testing.fakes import FakeReranker, FakeRetriever
@@ -131,18 +131,6 @@ def test_what_takes_all_at_once_is_never_asked_from_two_threads():
 
     run([RetrieveStage(Unsafe(refused=["question 1"]), "batch")], policy=Policy(concurrency=4))
     assert threads == {threading.get_ident()}
-
-
-def test_a_model_that_does_not_load_stops_the_run_at_once():
-    class Unloadable(Batch):
-        def retrieve(self, queries, k):
-            self.asked.append(queries)
-            raise ModelError("no weights")
-
-    retriever = Unloadable()
-    with pytest.raises(ModelError, match="no weights"):
-        run([RetrieveStage(retriever, "batch")])
-    assert len(retriever.asked) == 1
 
 
 @pytest.mark.parametrize(

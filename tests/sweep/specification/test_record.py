@@ -250,15 +250,6 @@ def test_whatever_a_field_holds_is_a_sweep_or_a_fault(name: str, value: Any) -> 
     assert made.hash
 
 
-def test_faults_are_named_by_their_place_in_the_record() -> None:
-    found = faults(chunkers=["recursive:9/1", "recursive:9/1:words"], retrievers={"hybrid": {"dense": "a"}}, seed="1")
-    assert found == {
-        "chunkers[1]": ("chunk unit 'words'", "one of characters, tokens"),
-        "retrievers.hybrid.dense": ('"a"', "a number"),
-        "seed": ('"1"', "an integer without quotation marks"),
-    }
-
-
 def test_records_are_taken_where_they_belong_and_are_checked() -> None:
     made = sweep(
         retrievers="dense",
@@ -283,20 +274,3 @@ def test_records_are_taken_where_they_belong_and_are_checked() -> None:
     assert "include[0]" in faults(include=[Cell(system="a:b")])
     assert faults(systems=[SystemSpec("m", "nothing")])["systems[0]"][0] == '"nothing"'
     assert faults(include=[Cell("recursiv:9/1", None, RetrieverSpec("bm25"))])["include[0]"][0] == "'recursiv:9/1'"
-
-
-def test_settings_of_bm25_make_another_cell_and_another_sweep() -> None:
-    texts = [
-        "bm25",
-        "bm25(language=de)",
-        "bm25(stemmer=porter)",
-        "bm25(k1=0.9)",
-        "bm25(b=0.4)",
-        "hybrid",
-        "hybrid(b=0)",
-    ]
-    made = [sweep(retrievers=[text]) for text in texts]
-    assert len({each.hash for each in made}) == len({each.cells()[0].key for each in made}) == len(texts)
-    assert [str(each.cells()[0].retriever) for each in made] == texts
-    # The folders of cells keep the names that raglift 0.1.0 gave them
-    assert Cell("recursive:100/0", None, RetrieverSpec("bm25")).key == "recursive-100-0-bm25-none-62c359ac"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,11 +80,6 @@ def test_a_depth_is_a_number_of_hits_or_a_budget_of_tokens() -> None:
     made = Sweep(dataset="lighthouse", ks=["10", " tokens( 2000 )", tokens(2000), 5], primary="recall@tokens(2000)")  # type: ignore[list-item]
     assert made.ks == (10, "tokens(2000)", 5)
     assert Sweep(**made.to_dict()) == made
-
-
-def test_folders_of_models_are_names_of_models(tmp_path: Path) -> None:
-    made = Sweep(dataset="lighthouse", embeddings=str(tmp_path), rerankers=str(tmp_path))
-    assert made.cells()[0].embedding == made.cells()[0].reranker == str(tmp_path)
 
 
 def test_hub_ids_and_providers_are_taken_as_they_are() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from raglift.errors import SweepError
 from raglift.sweep.loading import load_sweep
-from raglift.sweep.specification.record import Sweep
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweeps.md"
 
@@ -78,11 +77,6 @@ def test_paths_are_relative_to_the_folder_of_the_file(tmp_path: Path, monkeypatc
     assert sweep.documents == str(tmp_path / "texts")
     assert sweep.embeddings == (str(tmp_path / "model"),)
     assert sweep.rerankers == (str(tmp_path / "model"), "none")
-
-
-def test_null_is_no_reranker_and_else_the_default(tmp_path: Path) -> None:
-    sweep = load_sweep(written(tmp_path, "dataset: lighthouse\nrerankers: [null, ~, None]\nname:\nchunkers: null\n"))
-    assert sweep == Sweep(dataset="lighthouse")
 
 
 def test_what_is_missing_is_said_of_the_file(tmp_path: Path) -> None:

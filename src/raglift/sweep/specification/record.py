@@ -152,11 +152,7 @@ class Sweep(MeasuringSettings):
         return by_name[name]
 
     def plan(self, folder: str | Path | None = None) -> Plan:
-        """Count what the sweep would do, without running a model or paying for anything: see `plan_sweep`.
-
-        Args:
-            folder: where it was begun, to count what is finished there.
-        """
+        """Count what the sweep would do: see `raglift.sweep.plan_sweep`."""
         from raglift.sweep.engine import plan_sweep
 
         return plan_sweep(self, folder)
@@ -170,28 +166,10 @@ class Sweep(MeasuringSettings):
         address: str | None = None,
         progress: bool | None = None,
     ) -> SweepResult:
-        """Measure every cell, each distinct piece of work once.
-
-        Args:
-            folder: where what is finished is kept; new, or that of the same sweep with `resume`.
-            resume: resume a sweep that was stopped, or killed.
-            engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
-            address: of the Ray cluster; by default one is started here.
-            progress: whether to show progress; None decides by the terminal.
-
-        Raises:
-            RagliftError: as `raglift.sweep.engine.run_sweep` says.
-        """
+        """Measure every cell, each distinct piece of work once: see `raglift.sweep.run_sweep`."""
         from raglift.sweep.engine import run_sweep
 
-        return run_sweep(
-            self,
-            folder,
-            resume=resume,
-            engine=engine,
-            address=address,
-            progress=progress,
-        )
+        return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress)
 
     @property
     def title(self) -> str:

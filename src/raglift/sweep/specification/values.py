@@ -250,14 +250,11 @@ def mapping(value: Any, folder: Path | None) -> str | None:
     try:
         load_mapping(path)
     except MappingError as error:
-        first, *more = error.faults
-    else:
-        return path
-    others = f" (and {len(more)} more)" if more else ""
-    raise wrong(
-        f"{quoted(str(value))}, of which {first}{others}",
-        "a mapping, as docs/how-to/http.md (for MCP servers docs/how-to/mcp.md) describes it",
-    ) from None
+        raise wrong(
+            f"{quoted(str(value))}, of which {error.faults[0]}",
+            "a mapping, as docs/how-to/http.md (for MCP servers docs/how-to/mcp.md) describes it",
+        ) from None
+    return path
 
 
 # Generic field types of a sweep, for pydantic.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,7 +89,7 @@ def test_all_stages_have_a_file_each_and_the_last_is_the_default(evaluation: Eva
     assert text(tmp_path / "last" / "run.trec") == last
 
 
-@pytest.mark.parametrize("scores", [(0.25, 0.5), (None, None), (0.5, float("nan"))])
+@pytest.mark.parametrize("scores", [(0.25, 0.5), (0.5, float("nan"))])
 def test_scores_that_do_not_tell_the_order_count_the_ranks_down(
     scores: tuple[float | None, float | None], tmp_path: Path
 ) -> None:
@@ -144,24 +142,6 @@ def test_ids_that_trec_cannot_hold_are_escaped_as_in_a_url(tmp_path: Path) -> No
     assert dict(read_run(again.folder / "run.parquet").items()) == {"q 1": names}
     unchanged = evaluated({"q1": [("100%", None)]}, {"q1": {"100%": 1}}).to_trec(tmp_path / "unchanged")
     assert text(unchanged.folder / "qrels.txt") == ["q1 0 100% 1"]
-
-
-def test_a_stage_of_any_name_becomes_a_safe_file_name(ranked: Callable[..., Evaluation], tmp_path: Path) -> None:
-    evaluation = ranked([1, 2])
-    name = "../../my stage/"
-    run = replace(
-        evaluation.run,
-        stages=tuple(replace(stage, name=name) for stage in evaluation.run.stages),
-        traces=tuple(
-            replace(trace, stages=tuple(replace(stage, stage=name) for stage in trace.stages))
-            for trace in evaluation.run.traces
-        ),
-    )
-    renamed = replace(evaluation, run=run, scores=replace(evaluation.scores, stages=(name,)))
-    made = renamed.to_trec(tmp_path / "out", all_stages=True)
-    assert made.files[0].name == "run.1-..-..-my-stage-.trec"
-    assert text(made.folder / made.files[0].name)[0].endswith(" ../../my%20stage/")
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_only_an_export_is_replaced_and_only_when_asked(evaluation: Evaluation, tmp_path: Path) -> None:
@@ -226,22 +206,8 @@ def test_what_cannot_be_asked_for(evaluation: Evaluation, tmp_path: Path) -> Non
     assert not out.exists()
 
 
-def test_labels_by_a_model_are_told_with_their_model(
-    ranked: Callable[..., Evaluation], judged_by_model: Callable[..., Evaluation], tmp_path: Path
-) -> None:
-    made = judged_by_model(ranked([1, 2, 3]), labels=2).to_trec(tmp_path / "out")
-    assert "labels: 2 passages judged by openai:gpt-4o-mini" in str(made)
-    assert json.loads((made.folder / "export.json").read_bytes())["labels"]["passages"]["people"] == 1
-
-
 def test_another_profile_and_unlabelled_queries_are_told(ranked: Callable[..., Evaluation], tmp_path: Path) -> None:
     made = ranked([1, 2, 3], unlabelled=[1], profile="tutorial").to_trec(tmp_path / "out")
     assert "Queries without labels, which no mean counts: 1; only rankings have them." in str(made)
     assert "scored by the conventions of tutorial, and not by the default ones" in str(made)
     assert "are no labels for another run" in str(made)
-
-
-def test_a_run_by_trec_evals_conventions_is_what_other_tools_compute(
-    ranked: Callable[..., Evaluation], tmp_path: Path
-) -> None:
-    assert not any("conventions" in note for note in ranked([1, 2], profile="trec").to_trec(tmp_path / "out").notes)

@@ -89,11 +89,6 @@ def test_chunks_of_the_index_count_that_never_came_back() -> None:
     assert labels_of(replace(evaluation, run=replace(evaluation.run, inventory=Inventory(2)))).unfound == 2
 
 
-def test_an_inventory_that_looked_for_less_than_the_rule_matches_is_not_enough() -> None:
-    evaluation = evaluated([fact(LAMP)], [SAYS_NOTHING], match=MatchRule(minimum_length=5))
-    assert labels_of(replace(evaluation, run=replace(evaluation.run, inventory=Inventory(2)))).of_this_run
-
-
 def test_queries_without_labels_are_left_out() -> None:
     labels = labels_of(
         rl.evaluate(
@@ -138,10 +133,3 @@ def test_ids_that_recur_are_told() -> None:
     assert labels.differing
     labels = exported([fact(LAMP)], [SAYS_LAMP, Chunk("Something else.", id="lamp")])
     assert labels.differing
-
-
-def test_a_loaded_evaluation_has_the_same_labels(tmp_path: Any) -> None:
-    evaluation = evaluated([fact(LAMP), fact(FOG)], [SAYS_BOTH, SAYS_LAMP])
-    loaded = rl.load_evaluation(evaluation.save(tmp_path / "run"))
-    first, again = labels_of(evaluation), labels_of(loaded)
-    assert (first.grades, first.differing) == (again.grades, again.differing)

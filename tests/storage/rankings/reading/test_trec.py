@@ -202,14 +202,6 @@ def test_blocks_are_whole_lines(lines: list[bytes], size: int) -> None:
     assert all(block is not None and block.endswith(b"\n") for block in blocks[:-1])
 
 
-def test_a_line_without_end_is_not_held_in_memory(file) -> None:
-    assert list(blocks_of(io.BytesIO(b"a\n" + b"b" * 20), 9, 3)) == [None]
-    for separator in (b" ", b"x"):
-        with pytest.raises(DatasetError) as error:
-            read_run(file(b"q1 Q0 a 1 2 t\n" + (b"ab" + separator) * 2**21))
-        assert faults_of(error) == ["run.trec:2: found a line of more than 1,048,576 bytes; expected shorter lines"]
-
-
 def test_qrels_are_grades(file) -> None:
     labels = read_qrels(file("q1 0 a 2\nq2 x b 0\nq1 0 c -1\nq1 0 a 2\n", "qrels.txt"))
     assert labels == {"q1": {"a": 2, "c": -1}, "q2": {"b": 0}}
