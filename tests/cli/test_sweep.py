@@ -141,11 +141,11 @@ def test_a_folder_is_printed_as_it_is(run) -> None:
 
 
 def test_every_fault_of_a_file_is_listed_with_its_line(run, tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_text("dataset: lighthouse\nks: [10, 100]\nembedings: minilm\n", encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text("dataset: lighthouse\nks: [10, 0]\nembedings: minilm\n", encoding="utf-8")
     code, out, err = run("bad.yaml")
     assert (code, out) == (2, "")
     assert "bad.yaml: 2 faults; nothing was run" in err
-    assert "bad.yaml:2: ks[1]: found 100" in err
+    assert "bad.yaml:2: ks[1]: found 0" in err
     assert "bad.yaml:3: " in err
     assert not (tmp_path / "runs").exists()
 
