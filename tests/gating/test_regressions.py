@@ -10,7 +10,6 @@ import pytest
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.gating.records import Outcome
-from raglift.metrics.rank_measures import RR, Recall
 from raglift.stats.paired_tests import holm
 
 
@@ -84,15 +83,6 @@ def test_several_metrics_are_corrected_together(ranked) -> None:
     assert result.method is not None
     assert "Holm over 2 metrics" in result.method.text
     assert "of means" not in result.method.text  # it shows no intervals of them
-
-
-def test_metrics_that_were_not_scored_are_taken_on_both_sides(ranked) -> None:
-    good, bad = ranked([1] * 30), ranked([4] * 30, metrics=("recall",))
-    result = rl.gate(bad, baseline=good, no_regression=[RR @ 3, Recall @ 2])
-    assert [str(one.metric) for one in result.regressions] == ["rr@3", "recall@2"]
-    assert result.outcome is Outcome.FAILED
-    with pytest.raises(ConfigurationError, match=r"recall@6: the baseline was not scored at that depth"):
-        rl.gate(bad, baseline=ranked([1] * 30, candidates=5), no_regression=["recall@6"])
 
 
 def test_a_metric_that_a_side_was_cut_for_cannot_pass(ranked) -> None:

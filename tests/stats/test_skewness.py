@@ -88,17 +88,6 @@ def test_only_several_large_losses_show_how_large_losses_are(losses: list[float]
     assert paired_difference(-differences, seed=0, bound=1.0).too_skewed == too_skewed
 
 
-def test_small_losses_lower_what_the_bet_earns() -> None:
-    # 1.25¹⁴ = 22.7 is enough; six losses of 0.02 leave 20.1, eight leave 19.3
-    def sample(losses: int) -> np.ndarray:
-        return np.array([0.25] * 14 + [-0.02] * losses + [0.0] * (60 - 14 - losses))
-
-    assert [paired_difference(sample(losses), seed=0, bound=1.0).too_skewed for losses in (0, 6, 8)] == [
-        *(False, False),
-        True,
-    ]
-
-
 def test_wins_of_half_of_the_bound_are_decided() -> None:
     assert paired_difference([0.48] * 7 + [0.0] * 33, seed=0, bound=1.0).too_skewed
     assert not paired_difference([0.5] * 7 + [0.0] * 33, seed=0, bound=1.0).too_skewed

@@ -79,16 +79,6 @@ def test_means_over_runs_keep_the_level_of_tests_and_intervals() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("repetitions", [(1, 1), (5, 5), (2, 6)])
-@pytest.mark.parametrize("gain", [0.0, 0.15])
-def test_coverage_near_95_and_false_alarms_near_5_percent(repetitions: tuple[int, int], gain: float) -> None:
-    rejected, covered = simulate(1_000, repetitions, gain)
-    assert 0.935 <= covered <= 0.965
-    if not gain:
-        assert 0.035 <= rejected <= 0.065
-
-
-@pytest.mark.full
 def test_components_are_unbiased() -> None:
     random = np.random.default_rng(21)
     found = []

@@ -113,6 +113,3 @@ def test_print_markdown_and_notebooks_show_how_agents_searched(comparison: rl.Co
     for text in (comparison.to_text(), comparison.to_markdown(), comparison._repr_html_()):
         for words in ("after call", "after tokens"):
             assert words in text
-
-
-# Repeated runs, by simulation through `rl.compare`: each query has a chance of its own that a fact is found in a run.

@@ -1,7 +1,5 @@
 """Means and differences on the queries of each tag."""
 
-import math
-
 import pytest
 
 from raglift.metrics.rank_measures import RR
@@ -58,14 +56,3 @@ def test_there_is_no_difference_without_a_fair_pair(ranked):
     slices = compare(systems, primary="rr@3").by_tag()
     assert all(one.difference is None for one in slices.slices)
     assert all(one.difference is None for one in ranked(OTHER, tags=TAGS, top_n=2).by_tag("rr@3").slices)
-
-
-def test_the_frame_has_a_row_a_slice(ranked):
-    comparison = compare({"base": ranked(BASE, tags=TAGS), "other": ranked(OTHER, tags=TAGS)}, primary="rr@3")
-    frame = comparison.by_tag().to_frame()
-    assert frame["tag"].tolist()[:6] == ["hard", "hard", "easy", "easy", "typo", "typo"]
-    assert frame["tag"].isna().tolist()[6:] == [True, True]
-    assert frame["few"].all()
-    assert frame.loc[1, "difference"] == pytest.approx((1 / 2 + 2 / 3) / 3)
-    assert frame.loc[1, "wins"] == 2
-    assert math.isnan(frame.loc[0, "difference"])

@@ -21,16 +21,6 @@ def test_evaluations_are_called_by_what_their_stages_do(ranked):
     ]
 
 
-def test_services_are_called_by_their_addresses(ranked):
-    def service(method, address):
-        plain = ranked([1])
-        stages = (replace(plain.run.stages[0], system=f"HTTP {method} {address}"),)
-        return replace(plain, run=replace(plain.run, stages=stages))
-
-    one, other = service("POST", "http://localhost:8000/search"), service("GET", "https://example.org/find")
-    assert list(named_evaluations([one, other], None)) == ["http://localhost:8000/search", "https://example.org/find"]
-
-
 def test_saved_ones_are_called_by_their_folders(ranked, tmp_path, monkeypatch):
     for folder in ("one/bm25", "two/bm25", "two/dense"):
         ranked([1]).save(tmp_path / folder)

@@ -72,11 +72,6 @@ def test_pieces_of_a_passage_count_together() -> None:
     assert [best.facts for best in best_facts_at([[halves]], (1, 2))] == [0, 1]
 
 
-def test_facts_that_share_no_chunk_are_exact_however_many_there_are() -> None:
-    facts = [[Alternative.any_of([number * 10, number * 10 + 1])] for number in range(40)]
-    assert best_facts_at(facts, (5, 100)) == [Best(5, exact=True), Best(40, exact=True)]
-
-
 def test_one_fact_is_exact_however_many_chunks_overlap_it() -> None:
     steps = Alternative(500, tuple((number, number * 10, number * 10 + 30) for number in range(98)))
     assert best_facts_at([[steps]], (16, 17)) == [Best(0, exact=True), Best(1, exact=True)]
