@@ -89,13 +89,6 @@ def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.
     assert not loaded & {"numpy", "pandas", "pydantic", "scipy", "yaml", "rich", "httpx", "langchain_core"}
 
 
-def test_it_can_be_turned_off(project: pytest.Pytester) -> None:
-    project.makepyfile("def test_it(raglift_evaluate):\n    pass\n")
-    result = project.runpytest_inprocess("-p", "no:raglift", "-W", "error")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["E *fixture 'raglift_evaluate' not found"])
-
-
 @pytest.mark.slow
 def test_the_mark_the_fixtures_and_the_options_are_described(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it():\n    pass\n")
@@ -121,19 +114,3 @@ def test_workers_share_the_cache_and_each_makes_the_model_once(project: pytest.P
     first, second = (json.loads((project.path / f"gw{n}.json").read_text()) for n in range(2))
     assert first == {"asked": 6, "found": 0, "made": 1}
     assert second == {"asked": 6, "found": 6, "made": 1}
-
-
-@pytest.mark.slow
-def test_workers_tell_of_a_mark_that_cannot_be_used(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.retrieval(dataset="labels.jsonl", min={"recal@5": 0.8})
-        def test_search(raglift_evaluate):
-            raglift_evaluate([])
-        """
-    )
-    result = project.runpytest_subprocess(*WITHOUT_OTHERS, "-n", "1", "-W", "error")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*test_search: the mark cannot be used", "*found 'recal' (did you mean 'recall'?)*"])

@@ -31,17 +31,6 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     assert "recall ceiling@10" in out
 
 
-@pytest.mark.slow
-def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Path) -> None:
-    warned = dataset(tmp_path / "warned", "it blew")
-    broken = dataset(tmp_path / "broken", "trimmed the wicked, and wrote", "it blew")
-    assert run("labels", "check", warned, "--strict")[0] == 0
-    assert run("labels", "check", broken)[0] == 0
-    code, out, _ = run("labels", "check", broken, "--strict")
-    assert code == 1
-    assert 'alike), "tower.txt" from 38 to' in out
-
-
 def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wicked, and wrote", "wrote the day into his")
     code, out, _ = run(
@@ -70,17 +59,6 @@ def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> N
     assert len(json.loads(out)["faults"]) == 25
 
 
-def test_labels_of_another_format_that_do_not_resolve_are_broken_too(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "qrels").mkdir()
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "1", "title": "", "text": "The lamp"}\n', encoding="utf-8")
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "?"}\n', encoding="utf-8")
-    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t77\t1\n", encoding="utf-8")
-    code, _, err = run("labels", "check", tmp_path, "--strict")
-    assert code == 1
-    assert 'the unknown document id "77"' in err
-    assert run("labels", "check", tmp_path)[0] == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -97,18 +75,6 @@ def test_bad_usage_exits_2_also_when_strict(run: Run, tmp_path: Path, arguments:
     assert message in err
 
 
-def test_a_dataset_that_is_not_there_exits_2(run: Run) -> None:
-    assert run("labels", "check", "no/such/labels.jsonl", "--strict")[0] == 2
-
-
-def test_labels_alone_can_be_audited(run: Run, tmp_path: Path) -> None:
-    folder = dataset(tmp_path / "lights", "it blew", "it blew")
-    code, out, _ = run("labels", "check", folder / "queries.jsonl", "--strict")
-    assert code == 1
-    assert "duplicate fact" in out
-    assert "! no documents" in out
-
-
 def test_relabel_writes_a_new_file_and_says_what_was_left(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew")
     new = tmp_path / "new.jsonl"
@@ -118,17 +84,6 @@ def test_relabel_writes_a_new_file_and_says_what_was_left(run: Run, tmp_path: Pa
     assert 'relevant[1]: "it blew": it occurs 2 times' in out
     relevant = json.loads(new.read_text(encoding="utf-8"))["relevant"]
     assert relevant == [{"doc": "tower.txt", "from": "trimmed the wick, and", "to": "the wick, and wrote"}, "it blew"]
-
-
-def test_relabel_replaces_no_file_unless_told_to(run: Run, tmp_path: Path) -> None:
-    folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
-    path = folder / "queries.jsonl"
-    before = path.read_text(encoding="utf-8")
-    code, _, err = run("labels", "anchor", folder, "-o", path, "--to", "offsets")
-    assert (code, path.read_text(encoding="utf-8")) == (2, before)
-    assert "--overwrite" in err
-    assert run("labels", "anchor", folder, "-o", path, "--to", "offsets", "--overwrite")[0] == 0
-    assert json.loads(path.read_text(encoding="utf-8"))["relevant"] == [{"doc": "tower.txt", "start": 38, "end": 65}]
 
 
 @pytest.mark.slow
@@ -158,12 +113,3 @@ def test_what_is_not_read_of_a_folder_is_said_once_and_can_be_included(run: Run,
     )
     code, out, err = run("labels", "check", lights, "--json", "--chunker", "recursive:50/0", "--include", "*.qmd")
     assert (code, json.loads(out)["broken"], err) == (0, 0, "")
-
-
-@pytest.mark.parametrize("command", ["evaluate", "labels check", "labels convert", "labels anchor", "labels generate"])
-def test_every_command_that_reads_documents_includes_more(run: Run, tmp_path: Path, command: str) -> None:
-    lights = dataset(tmp_path / "lights", "it blew")
-    output = ["-o", tmp_path / "new.jsonl"]
-    more = {"labels convert": output, "labels anchor": output, "labels generate": ["--estimate"]}.get(command, [])
-    code, _, err = run(*command.split(), lights, *more, "--include", "*.rst")
-    assert (code, 'include: "*.rst" matches none of 1 file' in err) == (2, True)

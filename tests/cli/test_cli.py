@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import threading
@@ -33,24 +32,6 @@ def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_latency_is_measured_printed_and_saved_when_asked(run, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    system = ("--retriever", "bm25", "--reranker", "none", "-k", "1", "--metrics", "mrr")
-    code, out, _ = run("evaluate", "lighthouse", *system, "--latency", "4", "--output", str(folder))
-    assert code == 0
-    assert "Latency of 4 queries, one at a time, models warm, cache off" in out
-    assert re.search(r"^retrieve +[\d.]+ m?s +[\d.]+ m?s +[\d,.]+$", out, re.MULTILINE)
-    cost = rl.load_evaluation(folder).run.cost
-    assert cost is not None
-    assert cost.latencies[0].queries == 4
-    assert cost.index is not None
-    code, out, _ = run("evaluate", "lighthouse", *system, "--json")
-    told = json.loads(out)["cost"]
-    assert told["latencies"] == []
-    assert told["index"]["chunks"] == cost.index.chunks
-
-
-@pytest.mark.slow
 def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     arguments = ("--retriever", "bm25", "--reranker", "none", "--metrics", "mrr,ndcg@3", "-k", "5", "--json")
     code, out, _ = run("evaluate", "lighthouse", *arguments)
@@ -62,34 +43,6 @@ def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     expected = rl.evaluate(retriever, data, metrics=["mrr", "ndcg@3"], ks=(5,)).to_frame()
     assert [row["before"] for row in report["metrics"]] == pytest.approx(expected["before"].tolist())
     assert all(row["lift"] is None for row in report["metrics"])
-
-
-@pytest.mark.slow
-def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
-    arguments = ("lighthouse", "--retriever", "bm25", "--reranker", "none", "--depth", "deep", "--candidates", "20")
-    code, out, _ = run("evaluate", *arguments, "-k", "1, tokens(500)", "--metrics", "recall,precision", "--json")
-    report = json.loads(out)
-    assert code == 0
-    assert [(row["metric"], row["k"], row["tokens"]) for row in report["metrics"]] == [
-        ("Recall", 1, None),
-        ("Recall", None, 500),
-        ("Precision", 1, None),
-    ]
-    data = rl.load_dataset("lighthouse")
-    expected = rl.evaluate(rl_bm25(data), data, metrics=["recall@tokens(500)"], depth="deep", candidates=20).to_frame()[
-        "before"
-    ]
-    assert report["metrics"][1]["before"] == pytest.approx(expected.iloc[0])
-    code, out, _ = run("evaluate", *arguments, "--metrics", "recall@tokens(500),context_tokens@5")
-    assert code == 0
-    assert re.search(rf"^Recall@tokens\(500\) +{expected.iloc[0]:.3f} \[.*\] +40$", out, re.MULTILINE)
-    code, _, err = run("evaluate", *arguments, "--metrics", "precision@tokens(500)")
-    assert code == 2
-    assert "span_precision@tokens(500)" in err
-    for command, ks in (("evaluate", "1,tokens(x)"), ("labels check", "1,tokens(500)")):
-        code, _, err = run(*command.split(), "lighthouse", "-k", ks)
-        assert code == 2
-        assert f"-k: found {ks!r}; expected integers" in " ".join(err.split())
 
 
 @pytest.mark.slow
@@ -173,18 +126,6 @@ def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, mo
 
 
 @pytest.mark.slow
-def test_saving_over_something_is_refused_before_any_work_is_done(run, tmp_path: Path) -> None:
-    thesis = tmp_path / "thesis.tex"
-    thesis.write_text("years of work", encoding="utf-8")
-    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
-    for arguments in ((), ("--overwrite",)):
-        code, out, err = run("evaluate", "lighthouse", "--output", str(tmp_path), *arguments)
-        assert (code, out) == (2, "")
-        assert "found something there already" in err
-    assert thesis.read_text(encoding="utf-8") == "years of work"
-
-
-@pytest.mark.slow
 def test_a_system_that_fails_on_every_query_is_no_success(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "broken_rag.py").write_text(
         "def search(query):\n    raise KeyError('index')\n\ndef make():\n    raise RuntimeError('no database')\n",
@@ -220,21 +161,6 @@ def test_output_cut_off_by_its_reader_is_no_error() -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True)
     assert done.stdout.startswith("name:")
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_corpus_fetch_says_that_the_text_is_at_hand(run, tmp_path: Path, monkeypatch) -> None:
-    text = tmp_path / "texts" / "war_and_peace" / "2600-0.txt"
-    text.parent.mkdir(parents=True)
-    text.write_text("It was in July, 1805", encoding="utf-8")
-    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "texts"))
-    code, out, err = run("corpus", "fetch", "war_and_peace")
-    assert (code, out) == (0, f"{text}: at hand, nothing was downloaded (--url downloads all the same)\n")
-    assert "205 labels of corpus 'war_and_peace' do not resolve in this text" in err
-    assert not (tmp_path / "cache" / "corpora").exists()
-    code, _, err = run("corpus", "fetch", "war_and_peace", "--url", "http://127.0.0.1:9/2600-0.txt", "--timeout", "1")
-    assert (code, "could not be fetched" in err) == (2, True)
 
 
 @pytest.mark.slow

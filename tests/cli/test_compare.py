@@ -34,44 +34,6 @@ def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs)
 
 
 @pytest.mark.slow
-def test_the_match_rule_that_is_asked_for_is_kept(run, tmp_path: Path) -> None:
-    data = rl.load_dataset("lighthouse")
-    from raglift.running.systems import LocalSystem, build_retriever
-
-    for size in (300, 1000):
-        system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(size, 0), "minilm", "float32"))
-        rl.evaluate(system, data).save(tmp_path / str(size))
-    code, out, _ = run("compare", tmp_path / "300", tmp_path / "1000", "--match", "containment", "--json")
-    assert code == 0
-    assert json.loads(out)["match"]["mode"] == "containment"
-    code, out, _ = run("compare", tmp_path / "300", tmp_path / "1000", "--json")
-    found = json.loads(out)
-    assert found["match"]["mode"] == "coverage"
-    assert found["fairness"]["rescored"] == ["300", "1000"]
-    assert found["primary"] == found["fairness"]["area"]
-    code, _, err = run("compare", tmp_path / "300", "--match", "coverage")
-    assert (code, "found --match with one run" in err) == (2, True)
-    code, _, err = run("compare", tmp_path / "300", tmp_path / "1000", "--match", "near")
-    assert (code, "match: found 'near'" in err) == (2, True)
-
-
-@pytest.mark.slow
-def test_names_baseline_and_confidence_are_passed_on(run, runs) -> None:
-    options = ("--names", "a, b,c", "--baseline", "c", "--confidence", "0.9", "--primary", "rr@3")
-    code, out, _ = run("compare", "base", "better", "reranked", *options)
-    assert code == 0
-    expected = rl.compare(
-        ["base", "better", "reranked"],
-        names=["a", "b", "c"],
-        baseline="c",
-        confidence=0.9,
-        primary="rr@3",
-    )
-    assert out.startswith(f"{expected}\n\nNext: ")
-    assert "90%" in out
-
-
-@pytest.mark.slow
 def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
     options = ("--primary", "rr@3", "--baseline", "base", "--by-tag", "--json")
     code, out, _ = run("compare", "base", "better", "reranked", *options)
@@ -141,12 +103,6 @@ def test_mistakes_end_with_one_message_and_code_2(run, runs, arguments, message)
     assert err.count("\n") == 1
 
 
-def test_no_run_at_all_is_a_usage_error(run) -> None:
-    code, _, err = run("compare")
-    assert code == 2
-    assert "RUNS" in err.upper()
-
-
 @pytest.mark.slow
 def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, runs, ranked, judged_by_model) -> None:
     for name, rank in (("one", 1), ("two", 2)):
@@ -158,12 +114,3 @@ def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, r
     for command in (("compare", "base", "better"), ("compare", "reranked"), ("rescore", "base")):
         _, out, _ = run(*command, "--json")
         assert "labels" not in json.loads(out)
-
-
-@pytest.mark.slow
-def test_judged_is_taken_of_a_saved_run_where_it_is_named(run, runs, ranked, judged_by_model) -> None:
-    judged_by_model(ranked([1] * 30), labels=10, metrics=["recall"], ks=(3,)).save(runs / "judged")
-    _, out, _ = run("rescore", "judged", "--json")
-    assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall"]
-    _, out, _ = run("rescore", "judged", "--metrics", "recall,judged", "--json")
-    assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall", "Judged"]

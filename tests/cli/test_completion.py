@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -60,13 +58,3 @@ def complete(tmp_path_factory):
 )
 def test_bash_completes(words: tuple[str, ...], offered: list[str], complete) -> None:
     assert complete(*words) == offered
-
-
-@pytest.mark.slow
-def test_completion_is_shown_and_installed_for_the_shell_that_asks(tmp_path: Path) -> None:
-    raglift = f"{shlex.quote(sys.executable)} -m raglift"
-    call = ["bash", "-c", f"{raglift} --show-completion && {raglift} --install-completion; exit $?"]
-    done = subprocess.run(call, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=True)
-    assert "_RAGLIFT_COMPLETE=complete_bash" in done.stdout
-    assert "bash completion installed" in done.stdout
-    assert "raglift" in (tmp_path / ".bashrc").read_text(encoding="utf-8")

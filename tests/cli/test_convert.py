@@ -19,13 +19,6 @@ def convert(run: Run) -> Run:
     return partial(run, "labels", "convert")
 
 
-def test_a_folder_becomes_raglifts_own(convert: Run, tmp_path: Path) -> None:
-    code, out, err = convert(FIXTURES / "beir", "-o", tmp_path / "beir")
-    assert (code, err) == (0, "")
-    assert out == f"wrote 3 queries and 5 documents to {tmp_path / 'beir'} (BEIR to raglift's own)\n"
-    assert rl.load_dataset(tmp_path / "beir") == rl.load_dataset(FIXTURES / "beir")
-
-
 def test_json_says_what_was_written(convert: Run, tmp_path: Path) -> None:
     _, out, _ = convert(FIXTURES / "beir", "-o", tmp_path / "beir", "--json")
     written = {"path": str(tmp_path / "beir"), "read_as": "beir", "format": "jsonl", "queries": 3, "documents": 5}

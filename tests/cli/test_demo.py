@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -77,12 +76,3 @@ def test_demo_refuses_a_folder_of_other_files_before_it_measures(made: str, said
     code, out, err = run("demo", "--retriever", "bm25")
     assert (code, out) == (2, "")
     assert said in err
-
-
-@pytest.mark.slow
-def test_demo_prints_json_and_opens_the_report(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    code, out, _ = run("demo", "--retriever", "bm25", "--json", "--open")
-    assert (code, json.loads(out)["failure_analysis"]["facts"]) == (0, 389)
-    assert opened == [(folder / "raglift-demo" / "report.html").as_uri()]

@@ -29,15 +29,6 @@ def test_metrics_are_shown_at_one_depth_on_one_line_unless_all_are_wanted(run, s
     assert "--all" not in long
 
 
-@pytest.mark.parametrize("width", [60, 80])
-def test_lines_are_wrapped_where_the_width_is_known(width: int, run, saved: str, monkeypatch) -> None:
-    whole = run("explain", saved, "q0001")[1]
-    monkeypatch.setenv("COLUMNS", str(width))
-    wrapped = run("explain", saved, "q0001")[1]
-    assert max(map(len, wrapped.splitlines())) <= width
-    assert wrapped.split() == whole.split()
-
-
 def test_json_has_what_each_hit_earned(run, saved: str) -> None:
     code, out, _ = run("explain", saved, "q0001", "--json")
     found = json.loads(out)

@@ -44,17 +44,6 @@ def test_what_it_wrote_is_scored_as_before(run, saved: Path, tmp_path: Path) -> 
             assert scored["metrics"][str(metric)]["mean"] == scores.mean(stage, metric)
 
 
-@pytest.mark.parametrize("form", ["trec", "parquet"])
-def test_json_lists_the_files(form: str, run, saved: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    code, out, _ = run("export", saved, "--output", folder, "--format", form, "--stage", "retrieve", "--json")
-    assert code == 0
-    told = json.loads(out)
-    assert {path.name for path in folder.iterdir()} == {"export.json", *(file["name"] for file in told["files"])}
-    assert [file["entries"] for file in told["files"]] == [60, 10]
-    assert told == json.loads((folder / "export.json").read_bytes())
-
-
 @pytest.mark.slow
 def test_nothing_is_replaced_unasked(run, saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
@@ -67,11 +56,3 @@ def test_nothing_is_replaced_unasked(run, saved: Path, tmp_path: Path) -> None:
     code, _, err = run("export", saved, "--output", saved, "--overwrite")
     assert (code, "not an export alone" in err) == (2, True)
     assert rl.load_evaluation(saved).scores.stages == ("retrieve", "rerank")
-
-
-@pytest.mark.slow
-def test_mistakes_end_with_one_message(run, saved: Path, tmp_path: Path) -> None:
-    code, _, err = run("export", saved, "--output", tmp_path / "out", "--format", "csv")
-    assert (code, "expected one of trec, parquet" in err) == (2, True)
-    code, _, err = run("export", tmp_path / "none", "--output", tmp_path / "out")
-    assert (code, "found nothing there" in err) == (2, True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from junitparser import JUnitXml
 
 import raglift as rl
-from raglift.sweep.specification.record import Sweep
 
 SWEEP = {
     "dataset": "lighthouse",
@@ -214,52 +212,3 @@ def test_files_do_not_tell_of_an_earlier_run_where_nothing_was_decided(run, runs
     assert "its 6 candidates do not reach it" in err
     assert out.startswith("::error title=raglift gate%3A not decided (now)::rr@9: ")
     assert (runs / "summary.md").read_text(encoding="utf-8").startswith("### ❌ now: NOT DECIDED: ")
-
-
-@pytest.mark.slow
-def test_what_fails_in_raglift_itself_is_no_failed_gate(run, runs, monkeypatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("no queries")
-
-    monkeypatch.setattr("raglift.cli.gate.gate", broken)
-    code, out, err = run("gate", "main", "--min", "rr@3=0.9", *FILES)
-    assert (code, out) == (2, "")
-    assert "Traceback" in err
-    assert "ZeroDivisionError: no queries" in Path("gate.md").read_text(encoding="utf-8")
-
-
-def test_settings_of_a_metric_may_hold_an_equals_sign(run, runs) -> None:
-    code, out, _ = run("gate", "main", "--min", "ndcg(gain=exponential)@3=0.9")
-    assert code == 0
-    assert "ndcg(gain=exponential)@3" in out
-
-
-@pytest.mark.slow
-def test_a_sweep_is_many_runs_and_an_unfinished_one_is_incomplete(run, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    folder = tmp_path / "sweep"
-    result = Sweep(**SWEEP).run(folder)
-    first, second = (folder / "cells" / each.cell.key for each in result.results)
-    code, out, _ = run("gate", first, "--min", "ndcg@10=0.1", "--baseline", second, "--no-regression", "recall@10")
-    assert code in (0, 1)
-    assert out.startswith(f"{result.results[0].cell.name}: ")
-    code, _, err = run("gate", folder, "--min", "ndcg@10=0.1")
-    assert code == 2
-    assert "found a sweep, which is many runs; expected one of its cells" in err
-    assert str(first) in err
-    shutil.rmtree(second)  # as it is where the sweep was stopped before it came to it
-    name = result.results[1].cell.name
-    code, out, err = run("gate", folder, "--min", "ndcg@10=0.1", "--markdown", tmp_path / "gate.md")
-    assert (code, out) == (3, "")
-    assert "### ❌ sweep: INCOMPLETE: " in (tmp_path / "gate.md").read_text(encoding="utf-8")
-    assert f"a sweep of which 1 of 2 cells are not measured: {name}" in err
-    code, out, _ = run("gate", folder, "--min", "ndcg@10=0.1", "--json")
-    told = json.loads(out)
-    assert (code, told["outcome"], told["exit_code"], "1 of 2 cells" in told["reason"]) == (3, "incomplete", 3, True)
-    code, _, err = run("gate", second, "--min", "ndcg@10=0.1")
-    assert code == 3
-    assert f"the cell {name} is not measured yet" in err
-    code, _, err = run("gate", first, "--min", "ndcg@10=0.1", "--baseline", second, "--no-regression", "rr@10")
-    assert code == 3
-    code, _, err = run("gate", folder / "cells" / "other", "--min", "ndcg@10=0.1")
-    assert code == 2

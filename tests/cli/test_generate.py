@@ -15,7 +15,7 @@ import pytest
 
 from raglift.apps.generation.engine import generate
 from raglift.apps.generation.questions import DEFAULT_STYLES
-from raglift.cli.judging import Generate
+from raglift.cli.labels import Generate
 from raglift.datasets.loading import load_dataset
 from raglift.llm.language_models import DEFAULT_MODEL
 from raglift.testing.openai_server import OpenAIServer
@@ -60,14 +60,6 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
     assert (told["dataset"], told["requested"], told["accepted"]) == ("texts-synthetic", 3, 3)
     dataset = load_dataset(out)
     assert (len(dataset), len(dataset.documents)) == (3, 4)
-
-
-@pytest.mark.slow
-def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> None:
-    code, said, told = run("labels", "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine")
-    assert (code, said) == (0, "")
-    assert "openai:mine: 24 prompts" in told
-    assert question_writer.requests == []
 
 
 @pytest.mark.slow

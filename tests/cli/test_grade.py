@@ -17,7 +17,7 @@ import pytest
 import raglift as rl
 from raglift.grading.rubrics import relevance_prompt
 from raglift.running.systems import LocalSystem, build_retriever
-from raglift.testing.openai_server import Answer, OpenAIServer
+from raglift.testing.openai_server import OpenAIServer
 from raglift.types.dataset import Dataset
 
 QUERIES = 6
@@ -140,35 +140,6 @@ def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, comm
 
 
 @pytest.mark.slow
-def test_with_documents_the_file_holds_places_alone(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    assert run(*command, "--documents", "lighthouse")[0] == 0
-    with_places = rl.load_dataset("labels.jsonl", documents="lighthouse")
-    assert '"text"' not in Path("labels.jsonl").read_text(encoding="utf-8")
-    assert run(*command, "--overwrite")[0] == 0
-    assert rl.load_dataset("labels.jsonl").queries == with_places.queries
-    assert server.requests
-
-
-@pytest.mark.slow
-def test_a_rubric_of_ones_own_and_another_scale(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    Path("rubric.txt").write_text("5: names the keeper. 0: does not.", encoding="utf-8")
-    code, out, _ = run(*command, "--rubric", "rubric.txt", "--scale", "5")
-    assert code == 0
-    assert "on a scale from 0 to 5" in out
-    assert all("5: names the keeper" in request.body["messages"][0]["content"] for request in server.requests)
-    assert relevance_prompt(5, Path("rubric.txt")).version in Path("labels.jsonl").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_where_nothing_was_graded_nothing_is_written(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    server.replies = lambda _messages, _schema: Answer(refusal="No.")
-    code, _, err = run(*command)
-    assert code == 2
-    assert "No." in err
-    assert not Path("labels.jsonl").exists()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -192,13 +163,6 @@ def test_a_mistake_is_told_before_anything_is_asked(
     assert message in err
     assert server.requests == []
     assert Path("there.jsonl").read_text(encoding="utf-8") == "mine"
-
-
-def test_where_to_write_must_be_said(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    code, _, err = run(*command[:-2])
-    assert code == 2
-    assert "--output: found none" in err
-    assert server.requests == []
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from pkgutil import resolve_name
 from typing import Any, get_args
 
 import pytest
@@ -15,7 +14,7 @@ from raglift.adapters import adapt
 from raglift.apps.generation.questions import STYLES
 from raglift.apps.tracking.tracking import TRACKERS
 from raglift.auditing.relabelling import Form as RelabelForm
-from raglift.cli import choices
+from raglift.cli import arguments
 from raglift.cli.app import app
 from raglift.cli.command import PANELS
 from raglift.cli.report import FORMATS as REPORT_FORMATS
@@ -25,9 +24,7 @@ from raglift.grading.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.retrieval.devices import Dtype
-from raglift.running.settings import Settings
 from raglift.storage.rankings.forms import Form, WrittenForm
-from raglift.utilities.settings import fields_of
 
 ROOT = typer.main.get_command(app)
 
@@ -104,23 +101,6 @@ def test_help_lists_the_options_that_matter_and_help_all_the_rest(run) -> None:
     assert [name for name in named if not re.search(rf"^  (-\w, )?{name}\b", every, re.MULTILINE)] == []
 
 
-def test_an_option_that_is_a_setting_of_evaluate_has_its_description() -> None:
-    settings = fields_of(Settings)
-    for name in ("timeout", "retries", "doc_key", "latency"):
-        assert option("evaluate", f"--{name.replace('_', '-')}").help == settings[name].description.replace("`", "")
-
-
-def test_a_switch_that_is_off_is_shown_without_its_opposite(run) -> None:
-    _, out, _ = run("evaluate", "--help-all")
-    assert "--overwrite " in out
-    assert "--no-overwrite" not in out
-
-
-def test_there_is_a_function_for_every_command() -> None:
-    functions = [resolve_name(command.function) for command in COMMANDS.values()]
-    assert all(map(callable, functions))
-
-
 @pytest.mark.parametrize(
     ("command", "name", "known"),
     [
@@ -142,6 +122,6 @@ def test_the_choices_in_help_are_those_of_the_library(command: str, name: str, k
 
 
 def test_the_styles_that_are_completed_are_those_of_the_library() -> None:
-    assert choices.ESTIMANDS == ESTIMANDS
-    assert list(choices.QUESTION_STYLES) == list(STYLES)
-    assert adapt.LATE_INTERACTION in choices.RERANKERS
+    assert arguments.ESTIMANDS == ESTIMANDS
+    assert list(arguments.QUESTION_STYLES) == list(STYLES)
+    assert adapt.LATE_INTERACTION in arguments.RERANKERS

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from raglift.errors import SweepError
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.specification.record import Sweep
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
@@ -60,15 +59,6 @@ def test_evaluate_asks_a_service_by_its_mapping_and_lists_what_failed(run, addre
     assert not [file for file in Path("kept").rglob("*") if file.is_file() and b"open-sesame" in file.read_bytes()]
 
 
-def test_a_refused_key_is_one_error_and_shows_nothing(run, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_TEST_KEY", "wrong-password")
-    code, out, err = evaluate(run, address, "--mapping", "search.yaml")
-    assert (code, out) == (2, "")
-    assert "HTTP 401 Unauthorized" in err
-    assert "the headers of the mapping say who asks" in err
-    assert "wrong-password" not in err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mapping", "said"),
@@ -115,13 +105,6 @@ def test_a_variable_in_dot_env_is_enough(run, address: str, monkeypatch: pytest.
     assert code == 0
 
 
-@pytest.mark.parametrize("system", [[], ["--system", "json:loads"]])
-def test_a_mapping_without_a_service_is_refused(run, address: str, system: list[str]) -> None:
-    code, _, err = run("evaluate", "labels.jsonl", *system, "--mapping", "search.yaml")
-    assert code != 0
-    assert "expected it with the address of an HTTP service" in err
-
-
 def test_a_sweep_measures_services_with_a_mapping_each(address: str) -> None:
     Path("sweep.yaml").write_text(
         "dataset: ./labels.jsonl\nks: [1]\nmetrics: [recall]\nretries: 0\n"
@@ -135,22 +118,3 @@ def test_a_sweep_measures_services_with_a_mapping_each(address: str) -> None:
     assert result.results[0].evaluation is not None
     assert result.results[0].evaluation.scores.mean("retrieve", "recall@1") == 0.5
     assert not [file for file in Path("swept").rglob("*") if file.is_file() and b"open-sesame" in file.read_bytes()]
-
-
-@pytest.mark.parametrize(
-    ("systems", "said"),
-    [
-        ("{a: {system: 'my_rag:build', mapping: search.yaml}}", "one with an HTTP service or an MCP server alone"),
-        ("{a: {system: 'http://h/x', mapping: no.yaml}}", "there is none at"),
-        ("{a: {system: 'http://h/x', mapping: faulty.yaml}}", 'faulty.yaml:1: jsno: found an unknown field "jsno"'),
-        ("{a: {system: 'http://u:secret-pass@h/x'}}", "none there"),
-        ("[{name: a, system: 'http://h/x?token=secret-pass'}]", "no secret there"),
-    ],
-)
-def test_what_is_wrong_with_a_service_is_told_before_a_sweep(address: str, systems: str, said: str) -> None:
-    Path("faulty.yaml").write_text("jsno: {}\n", encoding="utf-8")
-    Path("sweep.yaml").write_text(f"dataset: ./labels.jsonl\nsystems: {systems}\n", encoding="utf-8")
-    with pytest.raises(SweepError) as raised:
-        load_sweep("sweep.yaml")
-    assert said in str(raised.value)
-    assert "secret-pass" not in str(raised.value)

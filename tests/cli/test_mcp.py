@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-import raglift as rl
-
 pytest.importorskip("mcp")
 
 Run = Callable[..., tuple[int, str, str]]
@@ -31,14 +29,6 @@ def labels(tmp_path: Path) -> Path:
     path = tmp_path / "labels.jsonl"
     path.write_text('{"id": "1", "query": "lamp", "relevant": ["lamp 0"]}\n')
     return path
-
-
-def test_a_run_names_the_tool_and_keeps_the_server(labels: Path, tmp_path: Path, run: Run) -> None:
-    folder = tmp_path / "run"
-    code, out, _ = run("evaluate", labels, "--system", reference(), "-k", "1", "-o", folder)
-    assert code == 0
-    assert "labels: MCP search" in out
-    assert rl.load_evaluation(folder).run.stages[0].system == f"MCP {reference()[4:]}#search"
 
 
 def test_a_server_that_cannot_be_asked_ends_with_one_line_and_measures_nothing(

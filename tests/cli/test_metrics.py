@@ -24,17 +24,6 @@ def test_every_measure_is_listed_with_its_formula_and_source(run) -> None:
     assert "`raglift metrics METRIC` shows one in full" in out
 
 
-def test_as_json(run) -> None:
-    code, out, _ = run("metrics", "--json")
-    found = {each["name"]: each for each in json.loads(out)["measures"]}
-    assert code == 0
-    assert list(found)[: len(BUILT_IN)] == [measure.name for measure in BUILT_IN]
-    assert (found["rr"]["mean_title"], found["rr"]["aliases"]) == ("MRR", ["mrr", "recip_rank"])
-    assert found["precision"]["depths"] == ["k"]
-    assert found["r_precision"]["depths"] == ["all"]
-    assert {"tutorial", "autorag"} <= set(found["ndcg"]["profiles"])
-
-
 @pytest.mark.slow
 def test_one_in_full(run) -> None:
     code, out, _ = run("metrics", "MRR")

@@ -2,10 +2,8 @@
 
 import pytest
 
-from raglift.cli.model_options import model_of, print_estimate
+from raglift.cli.model_options import model_of
 from raglift.errors import ConfigurationError, MissingKey
-from raglift.grading.batch import Estimate
-from raglift.llm.replies import Usage
 
 
 @pytest.fixture(autouse=True)
@@ -13,10 +11,6 @@ def _key(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
-def test_the_options_make_a_model():
-    assert model_of("openai:gpt-4.1", "0.5").identity == "langchain ChatOpenAI openai:gpt-4.1 (temperature=0.5)"
 
 
 def test_the_temperature_can_be_left_to_the_provider():
@@ -36,16 +30,3 @@ def test_an_estimate_needs_no_key_and_finds_the_same_answers_in_the_cache(monkey
         model_of("openai:gpt-4.1", "0")
     without = model_of("openai:gpt-4.1", "0", to_estimate=True)
     assert (without.name, without.identity) == (with_key.name, with_key.identity)
-
-
-def test_an_estimate_is_one_line_on_standard_error(capsys):
-    print_estimate(Estimate(2, 0, Usage(1_000, 10)), model_of("openai:gpt-4.1", "0"))
-    out, error = capsys.readouterr()
-    assert out == ""
-    assert error == "openai:gpt-4.1: 2 prompts, about 1,000 tokens to read and 10 to write\n"
-
-
-@pytest.mark.parametrize("command", [["grade", "runs/none"], ["generate", "lighthouse"]])
-def test_an_estimate_refuses_a_concurrency_that_asking_would_refuse(command, run):
-    code, _, err = run("labels", *command, "--estimate", "--concurrency", "0")
-    assert (code, "concurrency: found 0; expected an integer from 1 to 1,000" in err) == (2, True)

@@ -82,19 +82,6 @@ def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -> None:
-    (runs / "mine.html").write_text("<p>mine</p>", encoding="utf-8")
-    code, _, err = run("report", "base", "-o", "mine.html")
-    assert code == 2
-    assert "not a report of raglift" in err
-    assert page(runs / "mine.html") == "<p>mine</p>"
-    assert [run("report", "base")[0] for _ in range(2)] == [0, 0]
-    for name in ("a.md", "a.csv"):
-        assert [run("report", "base", "-o", name)[0] for _ in range(2)] == [0, 2]
-        assert run("report", "base", "-o", name, "--overwrite")[0] == 0
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -115,16 +102,6 @@ def test_bad_input_is_one_clear_message(run, runs: Path, arguments: list[str], t
     assert told in err
     assert err.startswith("raglift: error: ")
     assert sorted(path.name for path in runs.iterdir()) == ["base", "reranked"]
-
-
-@pytest.mark.slow
-def test_a_sweep_stands_alone_and_takes_its_own_options(run, runs: Path, sweep: Path) -> None:
-    code, _, err = run("report", sweep, "base")
-    assert code == 2
-    assert "found the folder of a sweep" in err
-    code, _, err = run("report", sweep, "--names", "a,b")
-    assert code == 2
-    assert "found --names with a sweep" in err
 
 
 def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path, sweep: Path) -> None:

@@ -35,12 +35,6 @@ def test_other_depths_keep_the_measures(run, saved: Path) -> None:
     assert metrics(after) == {f"{name}@{k}" for name in names for k in (1, 2)}
 
 
-def test_other_measures_keep_the_depths(run, saved: Path) -> None:
-    code, out, _ = run("rescore", saved, "--metrics", "recall", "--json")
-    assert code == 0
-    assert metrics(out) == {"Recall@1", "Recall@3"}
-
-
 def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> None:
     code, _, err = run(
         "rescore", saved, "--match", "coverage", "--match-threshold", "0.7", "--output", tmp_path / "covered"
@@ -49,20 +43,6 @@ def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> 
     assert "saved to" in err
     spec = rl.load_evaluation(tmp_path / "covered").run.spec["match"]
     assert (spec["mode"], spec["threshold"]) == ("coverage", 0.7)
-
-
-def test_a_threshold_says_nothing_by_itself(run, saved: Path) -> None:
-    code, out, err = run("rescore", saved, "--match-threshold", "0.7")
-    assert (code, out) == (2, "")
-    assert "expected both, as --match coverage --match-threshold 0.7" in err
-
-
-def test_a_folder_in_use_is_left_alone(run, saved: Path) -> None:
-    before = rl.load_evaluation(saved).scores.metrics
-    code, _, err = run("rescore", saved, "-k", "2", "--output", saved)
-    assert code == 2
-    assert "overwrite" in err
-    assert rl.load_evaluation(saved).scores.metrics == before
 
 
 @pytest.mark.slow
@@ -76,23 +56,6 @@ def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None
     assert rl.load_evaluation(tmp_path / "new").scores.n("rerank", "rr@1") == 1
     code, out, _ = run("rescore", saved, "--labels", labels)
     assert "9 queries of the run not among the labels: unlabelled" in out
-
-
-@pytest.mark.slow
-def test_labels_that_point_into_documents_ask_for_them(run, saved: Path, tmp_path: Path) -> None:
-    text = rl.load_evaluation(saved).dataset.queries[0].text
-    labels = tmp_path / "theirs.jsonl"
-    span = {"doc": "field.txt", "start": 0, "end": 27}
-    labels.write_text(json.dumps({"id": "q0000", "query": text, "relevant": [span]}) + "\n")
-    code, _, err = run("rescore", saved, "--labels", labels)
-    assert (code, "--documents" in err) == (2, True)
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    (folder / "field.txt").write_text("nothing to the point, line 1 and more")
-    code, out, err = run("rescore", saved, "--labels", labels, "--documents", folder)
-    assert (code, "labels: theirs" in out) == (0, True), err
-    code, _, err = run("rescore", saved, "--documents", folder)
-    assert (code, "found it without --labels" in err) == (2, True)
 
 
 def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, ranked, tmp_path: Path) -> None:

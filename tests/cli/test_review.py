@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,16 +41,3 @@ def test_one_file_is_reviewed_once_at_a_time(run: Callable, saved: Path, tmp_pat
         code, _, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "--no-browser")
     assert code == 2
     assert "found another review at work on this file" in err
-
-
-@pytest.mark.parametrize("package", ["uvicorn", "starlette", "filelock", "jinja2"])
-def test_a_missing_package_names_the_extra(
-    run: Callable, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
-) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, package, None)
-    code, _, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "--no-browser")
-    assert code == 2
-    assert "raglift[review]" in err
-    assert list(tmp_path.glob("*labels*")) == []

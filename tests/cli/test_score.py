@@ -31,18 +31,6 @@ def test_a_table_with_one_column_a_run(run, folder: Path) -> None:
     ]
 
 
-def test_each_query_then_the_means(run, folder: Path) -> None:
-    _, out, _ = run(
-        *arguments(folder, "dense.jsonl"), "--metrics", "map,ndcg(gain=exponential)@3", "-q", "--names", "mine"
-    )
-    assert out.splitlines()[:3] == [
-        "query                              mine",
-        "q1     AP                        0.5000",
-        "q1     NDCG(gain=exponential)@3  0.6309",
-    ]
-    assert "MAP" in out
-
-
 def test_json_has_means_n_and_counts(run, folder: Path) -> None:
     _, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", "map", "--json", "-q", "--answered-only")
     found = json.loads(out)
@@ -78,11 +66,3 @@ def test_what_it_cannot_do_is_said(run, folder: Path, options: list[str], found:
     code, out, err = run(*arguments(folder, "bm25.trec"), *options)
     assert (code, out) == (2, "")
     assert found in err
-
-
-def test_faults_of_a_file_are_listed(run, folder: Path) -> None:
-    (folder / "bad.trec").write_text("q1 Q0 a 1 x t\nq1 Q0 b\n")
-    code, _, err = run(*arguments(folder, "bad.trec"))
-    assert code == 2
-    assert "bad.trec:1: score" in err
-    assert "bad.trec:2: found 3 columns" in err

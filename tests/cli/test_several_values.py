@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from raglift.cli.app import app
-from raglift.cli.choices import separate, separate_named, separate_paths
+from raglift.cli.arguments import separate, separate_paths
 
 ROOT = typer.main.get_command(app)
 REPEATED_ONLY = {"decode", "where"}
@@ -60,10 +60,6 @@ def test_commas_and_repetition_say_the_same(command: str, option: Any, run, monk
 )
 def test_commas_in_brackets_do_not_separate(given: tuple[str, ...], found: tuple[str, ...]) -> None:
     assert separate(given) == found
-
-
-def test_the_title_of_a_column_may_have_commas() -> None:
-    assert separate_named(("query=Question, as asked,ignore=Notes",)) == ("query=Question, as asked", "ignore=Notes")
 
 
 def test_a_file_may_have_a_comma_in_its_name(tmp_path: Path) -> None:

@@ -104,17 +104,6 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
 
 
 @pytest.mark.slow
-def test_the_margin_is_that_of_the_command_else_of_the_file(run, tmp_path: Path) -> None:
-    file = tmp_path / "sizes.yaml"
-    file.write_text(file.read_text(encoding="utf-8") + "margin: 0.2\n", encoding="utf-8")
-    for arguments, margin in (("sizes.yaml", "--json"), 0.2), (("runs/sizes", "--json"), 0.2):
-        assert json.loads(run(*arguments)[1])["recommendation"]["margin"] == margin
-    assert json.loads(run("runs/sizes", "--json", "--margin", "0.1")[1])["recommendation"]["margin"] == 0.1
-    code, _, err = run("runs/sizes", "--margin", "-1")
-    assert (code, "margin: found -1.0; expected a number of 0 or more" in err) == (2, True)
-
-
-@pytest.mark.slow
 def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> None:
     run("sizes.yaml", "-o", "here")
     code, out, err = run("sizes.yaml", "-o", "here")
@@ -138,31 +127,6 @@ def test_a_folder_is_printed_as_it_is(run) -> None:
     code, _, err = run(".")
     assert code == 2
     assert "found no sweep.json; expected the folder of a sweep" in err
-
-
-def test_every_fault_of_a_file_is_listed_with_its_line(run, tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_text("dataset: lighthouse\nks: [10, 0]\nembedings: minilm\n", encoding="utf-8")
-    code, out, err = run("bad.yaml")
-    assert (code, out) == (2, "")
-    assert "bad.yaml: 2 faults; nothing was run" in err
-    assert "bad.yaml:2: ks[1]: found 0" in err
-    assert "bad.yaml:3: " in err
-    assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.slow
-def test_an_engine_or_an_address_that_cannot_be_is_said_before_anything_is_made(run, tmp_path: Path) -> None:
-    assert "engine: found 'spark'; expected one of local, ray" in run("sizes.yaml", "--engine", "spark")[2]
-    assert "address: found 'auto' with the engine 'local'" in run("sizes.yaml", "--address", "auto")[2]
-    assert not (tmp_path / "runs").exists()
-
-
-def test_without_ray_the_extra_is_named(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    code, _, err = run("sizes.yaml", "--engine", "ray")
-    assert code == 2
-    assert "raglift[ray]" in err
-    assert not (tmp_path / "runs").exists()
 
 
 def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,3 +199,17 @@ def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None
     assert done.returncode == 0, err
     assert "2 of 2 cells measured" in out
     assert "1 finished already" in err
+
+
+@pytest.mark.slow
+def test_the_budget_of_the_option_comes_before_that_of_the_file(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.yaml").write_text("dataset: lighthouse\nretrievers: bm25\nbudget: 700\n", encoding="utf-8")
+    for options, budget in (((), 700), (("--budget", "900"), 900)):
+        assert run("sweep", "own.yaml", "-o", f"own{budget}", "--json", *options)[0] == 0
+        sweep = json.loads(Path(f"own{budget}/sweep.json").read_text(encoding="utf-8"))
+        assert sweep["sweep"]["budget"] == budget
+    code, _, err = run("sweep", "own.yaml", "--budget", "0")
+    assert (code, "--budget: found 0" in err) == (2, True)

@@ -55,16 +55,6 @@ def test_queries_that_were_not_asked_may_be_left_out(run: Run, tmp_path: Path) -
     assert "1 fault in the files of traces: what could not be read is left out" in saved.run.notes
 
 
-def test_traces_of_other_questions_are_shown_and_nothing_is_saved(run: Run, tmp_path: Path) -> None:
-    data = tmp_path / "data.jsonl"
-    data.write_text(json.dumps({"id": "q1", "query": "What else?", "relevant": ["something"]}) + "\n", encoding="utf-8")
-    code, out, err = run("trace", TRACES, "--data", data, "-o", tmp_path / "run")
-    assert code == 2
-    assert "no such query" in out
-    assert "found 2 traces of no query of data" in err
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

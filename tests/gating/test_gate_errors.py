@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from junitparser import Error, JUnitXml
 
 from raglift.gating.ci import GateError
 
 
-@pytest.mark.parametrize(
-    ("is_incomplete", "said"),
-    [
-        (True, "now: INCOMPLETE: not all of it is measured, so it cannot pass"),
-        (False, "now: NOT DECIDED: there is an error, so nothing was checked"),
-    ],
-)
-def test_it_says_why_in_each_form(is_incomplete: bool, said: str) -> None:
-    undecided = GateError("now", "runs/now: found nothing there", is_incomplete)
+def test_it_says_why_in_each_form() -> None:
+    said = "now: NOT DECIDED: there is an error, so nothing was checked"
+    undecided = GateError("now", "runs/now: found nothing there")
     assert undecided.to_markdown() == f"### ❌ {said}\n\nruns/now: found nothing there\n"
     (suite,) = JUnitXml.fromstring(undecided.to_junit().encode("utf-8"))
     assert (suite.tests, suite.failures, suite.errors) == (1, 0, 1)

@@ -6,11 +6,9 @@ from typing import Literal
 import httpx
 import openai
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from raglift.testing.openai_server import Answer, OpenAIServer, smallest_instance, stream_of
+from raglift.testing.openai_server import Answer, OpenAIServer, smallest_instance
 
 MESSAGES = [{"role": "system", "content": "Grade it."}, {"role": "user", "content": "The lamp is lit."}]
 
@@ -57,19 +55,6 @@ def client(server):
 
 def pieces(server, **settings):
     return list(client(server).chat.completions.create(**body(stream=True, **settings)))
-
-
-def test_a_text_is_answered_with_its_usage_in_words(server):
-    server.answer_next(Answer(text="The keeper lit it."))
-    reply = ask(server).json()
-    assert reply["choices"][0]["message"] == {"role": "assistant", "content": "The keeper lit it.", "refusal": None}
-    assert reply["choices"][0]["finish_reason"] == "stop"
-    assert reply["usage"] == {"prompt_tokens": 6, "completion_tokens": 4, "total_tokens": 10}
-
-
-def test_an_object_is_answered_as_json(server):
-    server.answer_next(Answer(value={"grade": 3, "reason": "näher"}))
-    assert json.loads(said(ask(server))) == {"grade": 3, "reason": "näher"}
 
 
 def test_without_a_script_the_form_that_is_asked_for_is_filled_in(server):
@@ -125,25 +110,6 @@ def test_a_stream_has_the_text_in_pieces_why_it_ended_and_the_usage_where_asked_
     assert [chunk.choices[0].finish_reason for chunk in chunks][-2:] == [None, "stop"]
     assert (last.choices, last.usage.completion_tokens) == ([], 4)
     assert all(chunk.usage is None for chunk in pieces(server))
-
-
-@given(st.text())
-def test_the_pieces_of_a_stream_are_the_text(text):
-    reply = {"id": "1", "created": 1, "model": "m", "usage": {}}
-    reply["choices"] = [{"message": {"content": text}, "finish_reason": "stop"}]
-    *events, done = stream_of(reply, {})
-    assert done == b"data: [DONE]\n\n"
-    deltas = [json.loads(event.removeprefix(b"data: "))["choices"][0]["delta"] for event in events]
-    assert "".join(delta.get("content", "") for delta in deltas) == text
-
-
-def test_a_stream_is_cut_off_in_the_middle(server):
-    server.answer_next(Answer(text="one two three four five six seven eight", cut_off=True))
-    came = []
-    with pytest.raises(httpx.RemoteProtocolError):  # noqa: PT012 — what came before counts
-        for chunk in client(server).chat.completions.create(**body(stream=True)):
-            came.append(chunk.choices[0].delta.content or "")  # noqa: PERF401
-    assert 3 < len(came) < 9
 
 
 @pytest.mark.parametrize(

@@ -32,16 +32,6 @@ def test_a_text_has_one_vector_and_texts_that_share_words_are_near(server):
     assert np.linalg.norm(lamp) == pytest.approx(1, abs=1e-6)
 
 
-def test_the_usage_is_the_number_of_words(server):
-    assert ask(server, ["the lamp keeper", "boat"]).json()["usage"] == {"prompt_tokens": 4, "total_tokens": 4}
-
-
-@pytest.mark.parametrize(("given", "count"), [("one text", 1), ([1, 2, 3], 1), ([[1, 2], [3]], 2), (["a", "b"], 2)])
-def test_every_form_of_input_is_read(server, given, count):
-    assert len(vectors(ask(server, given))) == count
-    assert len(server.inputs) == count
-
-
 def test_vectors_come_as_base64_and_shorter_when_asked(server):
     (row,) = ask(server, ["lamp"], encoding_format="base64", dimensions=4).json()["data"]
     assert np.frombuffer(base64.b64decode(row["embedding"]), dtype="<f4").shape == (4,)

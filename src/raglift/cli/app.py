@@ -7,22 +7,21 @@ from typing import Annotated
 import typer
 
 import raglift
-from raglift.cli import choosing, judging, labels, measuring, pipeline, reading
+from raglift.cli import comparing, labels, measuring, pipeline
 from raglift.cli.command import LABELS, MORE, new_group
 
 _GROUPS = (
-    ("labels", LABELS, "Check, convert, write and review labels", (labels.group, judging.labels)),
-    ("corpus", MORE, "List, show and fetch the bundled corpora", (labels.corpus,)),
+    ("labels", LABELS, "Check, convert, write and review labels", labels.group),
+    ("corpus", MORE, "List, show and fetch the bundled corpora", labels.corpus),
 )
 """Name, panel and help of each group, and what its commands are declared in."""
 
 app = new_group(pretty_exceptions_enable=False)
-for declared in (measuring.group, choosing.group, reading.group, pipeline.group):
+for declared in (measuring.group, comparing.group, pipeline.group):
     app.add_typer(declared)
-for name, panel, text, parts in _GROUPS:
+for name, panel, text, declared in _GROUPS:
     group = new_group(help=f"{text}.", short_help=text)
-    for declared in parts:
-        group.add_typer(declared)
+    group.add_typer(declared)
     app.add_typer(group, name=name, rich_help_panel=panel)
 
 

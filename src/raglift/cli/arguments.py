@@ -1,40 +1,123 @@
-"""Arguments and options that several commands take, and the settings of a project that stand in for them."""
+"""Arguments and options that several commands take, how help lists choices, and what a shell completes.
+
+The choices stand here so that help and completion import nothing of what measures; tests hold them to the library's.
+"""
 
 from __future__ import annotations
 
-import tomllib
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from raglift.cli.choices import (
-    CHUNKERS,
-    DEVICES,
-    DTYPES,
-    EMBEDDINGS,
-    MATCH_RULES,
-    PROFILES,
-    RERANKERS,
-    RETRIEVERS,
-    choice,
-    completion,
-    corpus_names,
-    metric_names,
-    separate,
-)
-from raglift.errors import ConfigurationError
 from raglift.running.settings import positive
-from raglift.utilities.limits import is_file
+
+PROFILES = ("default", "tutorial", "autorag", "trec", "llamaindex", "ragas")
+MATCH_RULES = ("containment", "coverage", "fuzzy")
+RETRIEVERS = ("dense", "bm25", "hybrid")
+EMBEDDINGS = ("minilm", "minilm-static")
+RERANKERS = ("late-interaction", "none")
+CHUNKERS = ("recursive:", "token:")
+DEVICES = ("auto", "cpu", "cuda", "cuda:1", "mps")
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+WRITTEN_FORMATS = ("jsonl", "beir")
+DATASET_FORMATS = (
+    *("jsonl", "beir", "trec", "autorag", "llama-index", "hf", "ir"),
+    *("rows", "squad", "ragas", "langsmith", "deepeval", "langfuse"),
+)
+RANKING_FORMATS = ("trec", "jsonl", "parquet")
+EXPORT_FORMATS = ("trec", "parquet")
+REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
+GATED_FIGURES = ("p50_latency", "p95_latency", "failures", "empty", "unlabelled")
+TRACKERS = ("mlflow", "wandb")
+ESTIMANDS = ("these-queries", "population")
+QUESTION_STYLES = ("natural", "keyword", "multi", "unanswerable")
+
+_BETWEEN = re.compile(r",(?![^()\[\]{}]*[)\]}])")
+"""A comma that is not in brackets, as the one of `hybrid(dense=0.7,bm25=0.3)` is."""
+
+
+def choice(
+    names: Sequence[str | int],
+    *declarations: str,
+    help: str | None = None,  # noqa: A002 — what typer calls it
+) -> Any:
+    """Return an option of fixed choices, which help lists and a shell completes.
+
+    A value that is none of them is refused by the library, which suggests the nearest name.
+    """
+    metavar = f"[{'|'.join(map(str, names))}]"
+    return typer.Option(*declarations, metavar=metavar, autocompletion=completion(map(str, names)), help=help)
+
+
+def completion(names: Iterable[str] | Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what completes one of some names, also the last one of a list with commas."""
+    fixed = None if callable(names) else tuple(names)
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, begun = incomplete.rpartition(",")
+        known = names() if callable(names) else fixed or ()
+        return [f"{before}{comma}{name}" for name in known if name.startswith(begun)]
+
+    return complete
+
+
+def corpus_names() -> list[str]:
+    """Return the names of the bundled corpora."""
+    from raglift.datasets.corpora.catalogue import known_corpora
+
+    return [corpus.name for corpus in known_corpora()]
+
+
+def metric_names() -> list[str]:
+    """Return the names of all metrics, without depths."""
+    from raglift.metrics.listing import list_measures
+
+    return [measure.name for measure in list_measures().measures]
+
+
+def separate(values: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of an option that is given again for each, or once with commas, or both.
+
+    A value without any part, as `","`, stays as it is, for an error to quote it.
+    """
+    found = []
+    for value in values:
+        parts = [part.strip() for part in _BETWEEN.split(value)]
+        found += [part for part in parts if part] or [value]
+    return tuple(found)
+
+
+Several = Annotated[tuple[str, ...], separate]
+"""Texts that are given with commas, again and again, or both."""
+
+
+def separate_named(values: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of an option of the form `NAME=VALUE`, whose values may hold commas themselves."""
+    found: list[str] = []
+    for value in values:
+        found += re.split(r",\s*(?=\w+\s*=)", value)
+    return tuple(found)
+
+
+def separate_paths(values: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the paths of an option; one that exists is not divided at a comma of its name."""
+    from raglift.utilities.limits import is_there
+
+    found: list[Path] = []
+    for value in values:
+        is_one = "," not in str(value) or is_there(value)
+        found += [value] if is_one else map(Path, separate([str(value)]))
+    return tuple(found)
+
 
 BASELINE = "Default: the first of two, else the only plain BM25, else the best."
 
 PromptBudget = Annotated[
     int | None,
-    typer.Option(
-        help="Tokens of the prompt at which runs of different chunks are compared. Default: budget in [tool.raglift] "
-        "of pyproject.toml, else 2000."
-    ),
+    typer.Option(help="Tokens of the prompt at which runs of different chunks are compared. Default: 2000."),
 ]
 DatasetSource = Annotated[
     str,
@@ -178,34 +261,10 @@ Estimate = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-_FILE = Path("pyproject.toml")
-"""In whose table a project has its settings, in the working folder."""
-_TABLE = "[tool.raglift]"
-_KEYS = ("budget",)
-
-
-def project_budget(option: int | None) -> int | None:
-    """Return the budget of a prompt that an option gives, else the project's; None where neither says one.
+def checked_budget(option: int | None) -> int | None:
+    """Return what `--budget` says, None if it is not given.
 
     Raises:
-        ConfigurationError: the file cannot be read or is not TOML, or the table has another key or value.
+        ConfigurationError: it is not positive.
     """
-    if option is not None:
-        return positive("--budget", option)
-    settings = _settings()
-    return positive(f"{_FILE}: {_TABLE}: budget", settings["budget"]) if "budget" in settings else None
-
-
-def _settings() -> dict[str, Any]:
-    if not is_file(_FILE):
-        return {}
-    try:
-        project = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor TOML
-        raise ConfigurationError(f"{_FILE}: cannot be read as TOML: {error}; expected the project's settings") from None
-    tools = project.get("tool", {})
-    found = tools.get("raglift", {}) if isinstance(tools, dict) else {}
-    unknown = [found] if not isinstance(found, dict) else sorted(set(found) - set(_KEYS))
-    if unknown:
-        raise ConfigurationError(f"{_FILE}: {_TABLE}: found {unknown[0]!r}; expected {', '.join(_KEYS)}")
-    return dict(found)
+    return None if option is None else positive("--budget", option)

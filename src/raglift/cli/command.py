@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo
 
-from raglift.cli.choices import choice
+from raglift.cli.arguments import choice
 from raglift.utilities.settings import Setting, fields_of, hints_of
 
 START, MEASURE, LABELS, CI, FILES, MORE = "Start", "Measure", "Labels", "CI", "Files", "More"
@@ -55,12 +55,6 @@ class Command(TyperCommand):
     """What each exit code means."""
     rare: ClassVar[frozenset[str]] = frozenset()
     """The options that only `--help-all` lists."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line, without arguments that are hidden."""
-        visible = [each for each in self.get_params(ctx) if not getattr(each, "hidden", False)]
-        pieces = [piece for each in visible for piece in each.get_usage_pieces(ctx)]
-        return [self.options_metavar, *pieces] if self.options_metavar else pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, in a narrow terminal with more space for what they mean."""

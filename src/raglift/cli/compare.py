@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.truncation import truncation_of
-from raglift.cli.arguments import project_budget
+from raglift.cli.arguments import checked_budget
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from raglift.analysis.records import Lift, TagSlices
-    from raglift.cli.choosing import Compare
+    from raglift.cli.comparing import Compare
     from raglift.rendering.document import Part
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -50,7 +50,7 @@ def _several_runs(request: Compare) -> None:
         seed=request.seed,
         confidence=request.confidence,
         match=request.match,
-        budget=project_budget(request.budget),
+        budget=checked_budget(request.budget),
     )
     slices = comparison.by_tag() if request.by_tag else None
     if request.as_json:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
-from raglift.cli.arguments import project_budget
+from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.cli.saving import Unfinished, keep
@@ -109,7 +109,7 @@ def _settings(request: Evaluate) -> dict[str, Any]:
     return {
         **{name: getattr(request, name) for name in fields_of(Settings)},
         "ks": depths(request.ks) if request.ks else DEFAULT_KS,
-        "budget": project_budget(request.budget),
+        "budget": checked_budget(request.budget),
         "match": match,
         "metrics": request.metrics or DEFAULT_METRICS,
     }

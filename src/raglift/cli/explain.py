@@ -15,7 +15,7 @@ from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from raglift.analysis.explanation import ExplainedHit, Explanation
-    from raglift.cli.reading import Explain
+    from raglift.cli.comparing import Explain
     from raglift.results.evaluation import Evaluation
 
 

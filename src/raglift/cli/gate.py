@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from raglift.cli.arguments import project_budget
+from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import drop_output
-from raglift.cli.json_output import gate_error_json, gate_json, print_json
+from raglift.cli.json_output import gate_json, print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import GateError, without_commands
@@ -23,18 +23,15 @@ from raglift.gating.view import gate_view
 from raglift.rendering.terminal import document_text, print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.results.sources import distinct_names
-from raglift.sweep.folder import SweepFolder
-from raglift.utilities.display import printable, short_repr
-from raglift.utilities.limits import is_there, resolved, user_path
+from raglift.utilities.display import short_repr
+from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
     from raglift.cli.pipeline import Gate
     from raglift.gating.deciding import GateResult
-    from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
 
 
-_SHOWN = 5
 _OPTIONS = {
     "minimum": "--min",
     "maximum": "--max",
@@ -44,10 +41,6 @@ _OPTIONS = {
 """What arguments of `gate()` are called on the command line."""
 _MISTAKE = 2
 """The exit code where nothing was decided."""
-
-
-class _Unfinished(Exception):
-    """What is to be gated has not been measured whole."""
 
 
 class _Unwritten(RunError):
@@ -64,21 +57,14 @@ def _exit_code(request: Gate) -> int:
     name = request.name or resolved(user_path(request.run)).name
     try:
         return int(_decide(request))
-    except _Unfinished as unfinished:
-        undecided = GateError(name, str(unfinished), is_incomplete=True)
-        _tell(undecided, request)
-        if request.as_json:
-            print_json(gate_error_json(undecided))
-        sys.stderr.write(f"raglift: incomplete: {printable(str(unfinished))}\n")
-        return int(Outcome.INCOMPLETE)
     except _Unwritten:
         raise
     except RagliftError as error:
-        _tell(GateError(name, str(error), is_incomplete=False), request)
+        _tell(GateError(name, str(error)), request)
         raise
     except Exception as error:  # noqa: BLE001 — Python's own exit code would be 1, which says that the gate failed
         traceback.print_exc()
-        _tell(GateError(name, f"{type(error).__name__}: {error}", is_incomplete=False), request)
+        _tell(GateError(name, f"{type(error).__name__}: {error}"), request)
         return _MISTAKE
 
 
@@ -86,8 +72,8 @@ def _decide(request: Gate) -> Outcome:
     """Decide, print and write."""
     _check_request(request)
     minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
-    evaluation = _opened(request.run)
-    baseline = None if request.baseline is None else _opened(request.baseline)
+    evaluation = load_evaluation(request.run)
+    baseline = None if request.baseline is None else load_evaluation(request.baseline)
     dataset = _dataset(request)
     try:
         result = gate(
@@ -100,7 +86,7 @@ def _decide(request: Gate) -> Outcome:
             dataset=dataset,
             seed=request.seed,
             confidence=request.confidence,
-            budget=project_budget(request.budget),
+            budget=checked_budget(request.budget),
             name=request.name or distinct_names([request.run], [evaluation])[0],
         )
     except ConfigurationError as error:
@@ -139,39 +125,6 @@ def _bounds(option: str, texts: tuple[str, ...]) -> dict[str, str]:
             raise ConfigurationError(f"{option}: found {short_repr(name)} twice; expected one bound for it")
         found[name] = bound
     return found
-
-
-def _opened(folder: Path) -> Evaluation:
-    """Return a saved evaluation."""
-    folder = user_path(folder)
-    sweep = SweepFolder(folder)
-    if sweep.exists():
-        _refuse_sweep(sweep)
-    above = SweepFolder(folder.parent.parent)
-    if not is_there(folder) and folder.parent.name == "cells" and above.exists():
-        name = next((cell.name for cell in above.cells() if cell.key == folder.name), None)
-        if name is not None:
-            why = above.failures().get(folder.name)
-            raise _Unfinished(
-                f"{folder}: the cell {name} "
-                + (f"failed: {why}" if why else f"is not measured yet: continue the sweep in {above.path} (--resume)")
-            )
-    return load_evaluation(folder)
-
-
-def _refuse_sweep(sweep: SweepFolder) -> None:
-    """Say that a sweep is not a run, and which of its cells are, or that it was stopped before it was finished."""
-    finished = sweep.finished()
-    cells = sweep.cells()
-    lacking = [cell.name for cell in cells if cell.key not in finished]
-    if lacking:
-        more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
-        raise _Unfinished(
-            f"{sweep.path}: a sweep of which {len(lacking):,} of {len(cells):,} cells are not measured: "
-            f"{'; '.join(lacking[:_SHOWN])}{more}; continue it (--resume), then gate one of its cells"
-        )
-    known = "; ".join(f"{sweep.place(cell.key, is_cell=True)} ({cell.name})" for cell in cells[:_SHOWN])
-    raise ConfigurationError(f"{sweep.path}: found a sweep, which is many runs; expected one of its cells, as {known}")
 
 
 def _dataset(request: Gate) -> Dataset | None:

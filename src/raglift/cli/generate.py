@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.apps.generation.engine import Generation
-    from raglift.cli.judging import Generate
+    from raglift.cli.labels import Generate
 
 
 _LINES = (".jsonl", ".ndjson")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.cli.judging import Grade, Sample
+    from raglift.cli.labels import Grade, Sample
     from raglift.grading.correction_records import Correction
     from raglift.grading.grading import Graded
     from raglift.grading.grading_text import GradingSummary

@@ -10,7 +10,6 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.gating.records import Outcome
 from raglift.report.recommendation import next_sentence, recommendation_sentence
 from raglift.types.metric import Metric
 from raglift.utilities.display import UNPRINTABLE
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.analysis.recommendation import Recommendation
-    from raglift.gating.ci import GateError
     from raglift.gating.deciding import GateResult
     from raglift.gating.records import Check, RegressedQuery, Regression
     from raglift.types.labels import LabelSources
@@ -111,16 +109,6 @@ def gate_json(result: GateResult) -> dict[str, Any]:
         "checks": [_check_json(check) for check in result.checks],
         "regressions": [_regression_json(one) for one in result.regressions],
         **attributes(result, "method", "warnings", "notes"),
-    }
-
-
-def gate_error_json(undecided: GateError) -> dict[str, Any]:
-    """Return why a run that is not measured whole has no result; what a result has is not in it."""
-    return {
-        "name": undecided.name,
-        "outcome": Outcome.INCOMPLETE.name.lower(),
-        "exit_code": int(Outcome.INCOMPLETE),
-        "reason": undecided.reason,
     }
 
 

@@ -10,6 +10,8 @@ import typer
 
 from raglift.cli.arguments import (
     CHUNKER,
+    MATCH_RULES,
+    RETRIEVERS,
     AsJson,
     Chunker,
     DatasetSource,
@@ -26,12 +28,8 @@ from raglift.cli.arguments import (
     Profile,
     Reranker,
     Retriever,
-    UnicodeFolding,
-)
-from raglift.cli.choices import (
-    MATCH_RULES,
-    RETRIEVERS,
     Several,
+    UnicodeFolding,
     choice,
     completion,
     corpus_names,
@@ -133,7 +131,7 @@ class Evaluate(Settings):
     across chunk sizes, the default of sweeps) or fuzzy (for scanned or cleaned texts)."""
     budget: int | None = None
     """Tokens of hits in a prompt, such as 2000: as many hits are requested as fill it, and recall is measured up to it.
-    Default: budget in [tool.raglift] of pyproject.toml, else none."""
+    Default: none."""
     concurrency: int = 1
     output: Output = None
     details: Annotated[bool, typer.Option("--all")] = False

@@ -8,12 +8,18 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import AsJson, Documents, Encoding, Include, Profile, PromptBudget, SavedRun
-from raglift.cli.choices import (
+from raglift.cli.arguments import (
     EXPORT_FORMATS,
     GATED_FIGURES,
     RANKING_FORMATS,
     TRACKERS,
+    AsJson,
+    Documents,
+    Encoding,
+    Include,
+    Profile,
+    PromptBudget,
+    SavedRun,
     Several,
     choice,
     completion,
@@ -41,7 +47,7 @@ group = new_group()
         0: "Passed.",
         1: "Failed.",
         2: "Nothing was decided: an error in the command or its input.",
-        3: "Incomplete: queries are missing, or a sweep is unfinished.",
+        3: "Incomplete: queries are missing.",
     },
 )
 @dataclass(frozen=True)

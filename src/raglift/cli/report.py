@@ -22,7 +22,7 @@ from raglift.utilities.limits import is_folder, is_stream, is_there, user_path
 from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
-    from raglift.cli.reading import Report
+    from raglift.cli.comparing import Report
 
 FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
 """What a report can be, with the ending of its file."""

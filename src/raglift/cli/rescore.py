@@ -21,7 +21,7 @@ from raglift.storage.saving import check_free
 from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
-    from raglift.cli.reading import Rescore
+    from raglift.cli.comparing import Rescore
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
 

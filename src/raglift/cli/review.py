@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from raglift.apps.review.page import Desk
-    from raglift.cli.judging import Review
+    from raglift.cli.labels import Review
 
 
 def run(request: Review) -> None:

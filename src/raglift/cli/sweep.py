@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.cli.arguments import project_budget
+from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
 from raglift.errors import ConfigurationError, QueryFailed
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from raglift.cli.choosing import RunSweep
+    from raglift.cli.comparing import RunSweep
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.records import CellResult
@@ -48,7 +48,7 @@ def run(request: RunSweep) -> None:
         show(request)
         return
     console = Console(stderr=True)
-    budget = project_budget(request.budget)
+    budget = checked_budget(request.budget)
     sweep = load_sweep(request.file, budget=budget)
     changed: dict[str, Any] = {} if request.device is None else {"device": checked_device(request.device)}
     changed |= {} if request.budget is None else {"budget": budget}

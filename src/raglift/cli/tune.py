@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.answering import Abstention, AtThreshold
     from raglift.analysis.tuning import Tuning
-    from raglift.cli.choosing import Tune
+    from raglift.cli.comparing import Tune
 
 
 Number = TypeVar("Number", int, float)

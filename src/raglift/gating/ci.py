@@ -117,12 +117,8 @@ class GateError:
     """What the run is called."""
     reason: str
     """What is the matter, as the command says it."""
-    is_incomplete: bool
-    """Whether the run is not measured whole; else there is a mistake, or it cannot be read."""
 
     def __str__(self) -> str:
-        if self.is_incomplete:
-            return f"{self.name}: INCOMPLETE: not all of it is measured, so it cannot pass"
         return f"{self.name}: NOT DECIDED: there is an error, so nothing was checked"
 
     def to_markdown(self) -> str:

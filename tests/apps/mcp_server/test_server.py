@@ -15,9 +15,6 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.apps.mcp_server import Workspace
-from raglift.apps.mcp_server.workspace import bounded
-from raglift.errors import ConfigurationError
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.chunkers import RecursiveChunker
 
@@ -130,21 +127,6 @@ def trusted(folder: Path) -> Iterator[Agent]:
 pytestmark = pytest.mark.slow
 
 
-def test_the_tools_say_what_they_do_and_that_they_only_read(reader: Agent, trusted: Agent) -> None:
-    tools = {tool.name: tool for tool in reader.tools()}
-    assert set(tools) == {"list_datasets", "list_runs", "show_run", "compare_runs", "explain_query", "evaluate"}
-    assert all(tool.annotations.read_only_hint and tool.description for tool in tools.values())
-    assert tools["compare_runs"].input_schema["required"] == ["runs"]
-    allowed = {tool.name: tool.annotations.read_only_hint for tool in trusted.tools()}
-    assert [name for name, only_reads in allowed.items() if not only_reads] == ["evaluate"]
-
-
-def test_datasets_of_the_folder_and_corpora_are_listed(reader: Agent) -> None:
-    found = reader.ask("list_datasets")
-    assert [each["name"] for each in found.structured_content["datasets"]][:3] == ["hidden", "notes", "lighthouse"]
-    assert "notes — a folder of queries" in found.content[0].text
-
-
 def test_runs_are_listed_with_their_figures_and_links_out_are_not(reader: Agent) -> None:
     runs = {each["run"]: each for each in reader.ask("list_runs").structured_content["runs"]}
     assert {name for name in runs if not name.startswith("@")} >= {"runs/one", "runs/two"}
@@ -177,10 +159,6 @@ def test_a_query_is_explained_by_its_id_or_its_text_as_data(reader: Agent) -> No
     assert "fact 1" in by_id
     assert "\x1b" not in by_id
     assert 'found "hron"; expected' in reader.refused("explain_query", run="runs/one", query="hron")
-
-
-def test_the_lowest_queries_of_a_run_are_named(reader: Agent) -> None:
-    assert reader.ask("show_run", run="runs/one").structured_content["worst_queries"][0] == "tower"
 
 
 @pytest.mark.parametrize(
@@ -263,14 +241,3 @@ def _is_of(pid: str, word: str) -> bool:
 
 def _parent(pid: str) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def test_an_answer_is_cut_and_says_so() -> None:
-    assert bounded("a" * 30, 10) == f"{'a' * 10}\n… cut: 20 more characters"
-    assert bounded("\x1b[2J") == "�[2J"
-
-
-@pytest.mark.full
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="expected the folder that an agent may see"):
-        Workspace(tmp_path / "none")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.apps.review.labels_file import LabelsFile, Merged, hold
+from raglift.apps.review.labels_file import LabelsFile, hold
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.types.documents import Document
@@ -66,36 +66,22 @@ def test_what_was_not_changed_keeps_its_line(tmp_path: Path) -> None:
     assert read_queries(path, [document])[1] == LABELLED
 
 
-def test_what_another_program_wrote_is_merged_and_a_conflict_keeps_both(tmp_path: Path) -> None:
+def test_what_another_program_wrote_is_not_written_over(tmp_path: Path) -> None:
     file = opened(tmp_path / "labels.jsonl")
-    tagged = tuple(replace(query, tags=("hard",)) for query in QUERIES[:2])
-    new = Query("new", "theirs alone")
-    write_queries([*tagged, QUERIES[2], new], file.path)
-    merged = file.write({"q1": file.line_of(LABELLED)})
-    assert read_queries(file.path) == (tagged[0], LABELLED, QUERIES[2], new)
-    assert merged.queries == {"q0": tagged[0], "new": new}
-    assert merged.copy == tmp_path / "labels.theirs-1.jsonl"
-    assert read_queries(merged.copy)[1] == tagged[1]
-    assert file.write({"q2": file.line_of(QUERIES[2])}) == Merged({})
+    tagged = tuple(replace(query, tags=("hard",)) for query in QUERIES)
+    write_queries(tagged, file.path)
+    with pytest.raises(DatasetError, match="another program changed"):
+        file.write({"q1": file.line_of(LABELLED)})
+    assert read_queries(file.path) == tagged
     file.path.unlink()
-    assert file.write({}) == Merged({})
-    assert read_queries(file.path) == (tagged[0], LABELLED, QUERIES[2], new)
+    file.write({"q1": file.line_of(LABELLED)})
+    assert read_queries(file.path)[1] == LABELLED
 
 
 def test_a_query_that_no_file_can_hold_is_refused_before_it_counts(tmp_path: Path) -> None:
     file = opened(tmp_path / "labels.jsonl")
     with pytest.raises(DatasetError, match="half a character"):
         file.line_of(replace(QUERIES[0], facts=(Fact((Passage("half \ud83d of it"),)),)))
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    real = write_queries(QUERIES, tmp_path / "real.jsonl")
-    link = tmp_path / "labels.jsonl"
-    link.symlink_to(real)
-    file = opened(link)
-    file.write({"q1": file.line_of(LABELLED)})
-    assert link.is_symlink()
-    assert read_queries(real)[1] == LABELLED
 
 
 def test_two_reviews_cannot_hold_one_file(tmp_path: Path) -> None:

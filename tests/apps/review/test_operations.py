@@ -81,11 +81,6 @@ def test_a_place_is_kept_only_where_the_document_has_the_words(of: Chunk, passag
     assert grade_chunk(QUERY, of, 1, DOCUMENTS).facts == (Fact((passage,)),)
 
 
-def test_without_documents_a_place_is_believed_that_fits_the_length() -> None:
-    assert evidence_of(CHUNKS[7], {}, grade=1) == Passage(CHUNKS[7].text, "mainland.md", 0, 33)
-    assert evidence_of(replace(CHUNKS[7], end=40), {}, grade=1) == Passage(CHUNKS[7].text, "mainland.md")
-
-
 def test_a_chunk_that_does_not_help_is_judged_irrelevant_and_no_evidence_any_more() -> None:
     graded = grade_chunk(QUERY, CHUNKS[1], 3, DOCUMENTS)
     after = grade_chunk(graded, CHUNKS[1], 0, DOCUMENTS)
@@ -108,13 +103,6 @@ def test_of_several_passages_as_few_are_changed_as_give_the_grade() -> None:
     assert grade_chunk(both, CHUNKS[2], 3, DOCUMENTS) == both
     lowered = grade_chunk(both, CHUNKS[2], 2, DOCUMENTS)
     assert [fact.passages[0].grade for fact in lowered.facts] == [2, 1]
-
-
-def test_chunks_that_share_half_of_their_words_are_alternatives_of_one_fact() -> None:
-    after = grade_chunk(grade_chunk(QUERY, CHUNKS[1], 2, DOCUMENTS), CHUNKS[3], 1, DOCUMENTS)
-    assert [len(fact.passages) for fact in after.facts] == [2]
-    apart = grade_chunk(after, CHUNKS[0], 1, DOCUMENTS)
-    assert [len(fact.passages) for fact in apart.facts] == [2, 1]
 
 
 def passages(query: Query) -> list[list[str | None]]:
@@ -177,15 +165,6 @@ def test_selected_words_are_an_alternative_of_the_fact_that_was_named() -> None:
         add_words(after, CHUNKS[1], (2, 30), DOCUMENTS, fact=1)
 
 
-def test_words_beyond_the_basic_plane_and_white_space_around_them() -> None:
-    text = CHUNKS[5].text
-    after = add_words(QUERY, CHUNKS[5], (text.index("\r\n"), len(text) - 1), DOCUMENTS)
-    assert after.facts[0].passages[0].text == "other line ends 🌊"
-    for part in ((4, 4), (-1, 3), (0, len(text) + 1), (text.index("\r"), text.index("\n") + 1)):
-        with pytest.raises(ConfigurationError, match="the words"):
-            add_words(QUERY, CHUNKS[5], part, DOCUMENTS)
-
-
 def test_a_chunk_inside_what_people_labelled_changes_nothing_around_it() -> None:
     wide = grade_chunk(QUERY, CHUNKS[2], 2, DOCUMENTS)
     assert grade_chunk(wide, CHUNKS[1], 2, DOCUMENTS) == wide
@@ -218,29 +197,6 @@ def test_what_a_model_said_of_the_same_words_is_overruled_and_the_rest_left_alon
     wider = grade_chunk(said, CHUNKS[2], 1, DOCUMENTS)  # contains what the model made more of
     assert grade_of(wider, CHUNKS[2]) == 1
     assert clear_grade(said, CHUNKS[1]) == said
-
-
-def test_a_grade_can_be_cleared() -> None:
-    for grade in (0, 2):
-        assert clear_grade(grade_chunk(QUERY, CHUNKS[1], grade, DOCUMENTS), CHUNKS[1]) == QUERY
-
-
-def test_a_question_without_an_answer_has_no_facts() -> None:
-    without = mark_answerable(QUERY, answerable=False)
-    with pytest.raises(ConfigurationError, match="mark it as answerable first"):
-        grade_chunk(without, CHUNKS[1], 2, DOCUMENTS)
-    assert grade_chunk(without, CHUNKS[1], 0, DOCUMENTS).judged_irrelevant
-    with pytest.raises(ConfigurationError, match="remove the facts first"):
-        mark_answerable(grade_chunk(QUERY, CHUNKS[1], 2, DOCUMENTS), answerable=False)
-
-
-def test_a_fact_goes_with_its_last_passage() -> None:
-    two = grade_chunk(grade_chunk(QUERY, CHUNKS[1], 2, DOCUMENTS), CHUNKS[3], 1, DOCUMENTS)
-    assert remove(remove(two, 0, 0), 0, 0) == QUERY
-    assert remove(two, 0) == QUERY
-    for wrong in (lambda: remove(two, 1), lambda: remove(two, 0, 2), lambda: set_grade(two, 3, 0, 1)):
-        with pytest.raises(ConfigurationError, match="expected one of"):
-            wrong()
 
 
 numbers = st.integers(0, 4)
@@ -329,12 +285,3 @@ def test_what_a_chunk_matches_is_what_labels_say_of_it(made: list) -> None:
                 words = of.text[match.start : match.end]
                 # matching knows no case
                 assert " ".join(words.split()).lower() == " ".join((match.passage.text or "").split()).lower()
-
-
-def test_words_that_do_not_help_say_nothing_of_a_chunk_around_them() -> None:
-    after = grade_chunk(QUERY, CHUNKS[1], 0, DOCUMENTS)
-    assert [grade_of(after, of) for of in CHUNKS[:3]] == [None, 0, None]
-    wider = grade_chunk(QUERY, CHUNKS[2], 0, DOCUMENTS)
-    assert grade_of(wider, CHUNKS[1]) == 0
-    with pytest.raises(ConfigurationError, match="judged not to help"):
-        clear_grade(wider, CHUNKS[1])

@@ -158,23 +158,6 @@ def test_grades_by_keyboard_go_to_the_file_and_to_the_next_chunk(
     assert len([p for f in read(unlabelled, lighthouse)[0].facts for p in f.passages]) == 1
 
 
-def test_keys_may_be_faster_than_the_server(
-    start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
-) -> None:
-    page = visit(start(unlabelled).url)
-
-    def slowly(route: Any) -> None:
-        time.sleep(0.1)
-        route.continue_()
-
-    page.route("**/api/query/0", slowly)
-    press(page, "2kx3k1kx1k2")
-    assert page.locator("#message").is_hidden()
-    assert page.locator(".card").first.locator(".grade[aria-pressed='true']").get_attribute("data-grade") == "2"
-    (fact,) = read(unlabelled, lighthouse)[0].facts
-    assert [passage.grade for passage in fact.passages] == [2]
-
-
 @pytest.fixture
 def paraphrased(tmp_path: Path) -> Path:
     """A run that found one statement in three wordings, something else that is needed, and something of no use."""
@@ -231,32 +214,6 @@ def test_three_wordings_of_one_fact_are_graded_by_number_and_credited_once(
     assert recall_of(labels, PARAPHRASES[2], BOAT) == 1
 
 
-def test_a_chunk_joins_another_fact_once_its_grade_is_taken_back(
-    serve_here: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
-) -> None:
-    labels = tmp_path / "labels.jsonl"
-    page = visit(serve_here(labels, paraphrased).url)
-    for text in (*PARAPHRASES, BOAT):
-        grade(page, text, "2")
-    assert facts_of(labels) == [{*PARAPHRASES, BOAT}]
-    grade(page, BOAT, "xs")
-    button = card_with(page, BOAT).get_by_role("button", name="Another fact", pressed=True)
-    button.focus()
-    press(page, "1")
-    assert facts_of(labels) == [set(PARAPHRASES), {BOAT}]
-    press(page, "uu")
-    page.wait_for_function("() => document.querySelectorAll('.fact').length === 1")
-    assert facts_of(labels) == [{*PARAPHRASES, BOAT}]
-
-
-def test_every_grade_says_what_it_means(
-    serve_here: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
-) -> None:
-    page = visit(serve_here(tmp_path / "labels.jsonl", paraphrased).url)
-    names = page.locator(".card").first.locator("[data-grade]").all_inner_texts()
-    assert [" ".join(name.split()) for name in names] == ["0 irrelevant", "1 related", "2 answers in part", "3 answers"]
-
-
 def test_words_marked_with_the_mouse_become_facts_and_alternatives(
     start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:
@@ -310,35 +267,6 @@ def test_facts_are_graded_and_removed_and_all_of_it_undone(
     assert read(unlabelled, lighthouse)[0] == Query(lighthouse.queries[0].id, lighthouse.queries[0].text)
     page.keyboard.press("u")
     page.get_by_text("Nothing to undo").wait_for()
-
-
-def test_queries_are_filtered_and_gone_through(
-    start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
-) -> None:
-    page = visit(start(unlabelled).url)
-    asked = page.locator(".query-head h2")
-    page.keyboard.press("n")
-    page.wait_for_function(
-        "(text) => document.querySelector('.query-head h2').textContent === text", arg=lighthouse.queries[1].text
-    )
-    press(page, "2")
-    chips = {text.rpartition(" ")[0]: text.rpartition(" ")[2] for text in page.locator(".chip").all_inner_texts()}
-    assert chips == {"All": "6", "To do": "6", "Disagreements": "0", "Unlabelled": "5"}
-    page.get_by_role("button", name=re.compile("Unlabelled")).click()
-    assert page.locator(".rows li:visible").count() == 5
-    page.get_by_label("Search queries").fill(lighthouse.queries[4].id)
-    assert page.locator(".rows li:visible").count() == 1
-    page.locator(".rows li:visible a").click()
-    page.wait_for_function(
-        "(text) => document.querySelector('.query-head h2').textContent === text", arg=lighthouse.queries[4].text
-    )
-    page.reload()
-    page.wait_for_selector(".card")
-    assert asked.inner_text() == lighthouse.queries[4].text
-    page.keyboard.press("?")
-    assert page.get_by_role("dialog").is_visible()
-    page.keyboard.press("Escape")
-    assert page.get_by_role("dialog").is_hidden()
 
 
 def test_a_models_grade_is_hidden_until_a_person_graded_and_then_disagreements_are_settled(
@@ -453,17 +381,6 @@ def test_on_a_phone_what_one_needs_is_within_reach(
     page.wait_for_function(
         "(text) => document.querySelector('.query-head h2').textContent === text", arg=lighthouse.queries[1].text
     )
-
-
-def test_without_the_token_there_is_no_page(start: Callable, browser: Any, unlabelled: Path) -> None:
-    url = start(unlabelled).url
-    context = browser.new_context()
-    page = context.new_page()
-    for wrong in (url.partition("?")[0], url + "x"):
-        answer = page.goto(wrong)
-        assert answer.status == 403
-        assert "open the address that raglift printed" in page.content()
-    context.close()
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +9,9 @@ import pytest
 
 from raglift.apps.review.labels_file import LabelsFile
 from raglift.apps.review.session import Session, StaleChange
-from raglift.datasets.jsonl import read_queries, write_queries
+from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError
-from raglift.types.labels import Annotator, Fact, Passage, Query
+from raglift.types.labels import Query
 
 QUERIES = tuple(Query(f"q{number}", f"question {number}") for number in range(3))
 
@@ -55,15 +53,6 @@ def test_a_change_is_on_disk_when_it_is_made_and_an_older_version_is_refused(ses
         session.apply(1, old, lambda query: query)
 
 
-def test_a_version_follows_from_the_labels_and_who_gave_them(path: Path) -> None:
-    def version(annotator: Annotator | None) -> str:
-        query = replace(QUERIES[0], facts=(Fact((Passage("the answer", annotator=annotator),)),))
-        return Session((query,), LabelsFile(path)).version(0)
-
-    assert version(None) == version(None)
-    assert version(None) != version(Annotator("a model", "a prompt", "2026-11-21"))
-
-
 def test_changes_are_undone_one_after_the_other(session: Session, path: Path) -> None:
     first = session.version(0)
     for index, name in ((0, "a"), (1, "b"), (0, "c")):
@@ -74,28 +63,6 @@ def test_changes_are_undone_one_after_the_other(session: Session, path: Path) ->
     assert session.version(0) == first
     with pytest.raises(ConfigurationError, match="nothing to undo"):
         session.undo()
-
-
-def test_what_another_program_changed_is_taken_in_with_the_next_change(session: Session, path: Path) -> None:
-    tag(session, 2, "a")
-    write_queries([*read_queries(path)[:2], replace(QUERIES[2], tags=("a", "theirs"))], path)
-    tag(session, 1, "b")
-    assert tags(path) == [(), ("b",), ("a", "theirs")]
-    assert session.query(2).tags == ("a", "theirs")
-    assert "taken in: 1 query" in session.saving.merged
-    tag(session, 0, "c")
-    assert not session.saving.merged
-    assert [session.undo() for _ in range(2)] == [0, 1]  # the change of q2 is no longer ours to take back
-    with pytest.raises(ConfigurationError):
-        session.undo()
-
-
-def test_a_conflict_keeps_both_sides(session: Session, path: Path) -> None:
-    write_queries([replace(QUERIES[0], tags=("theirs",)), *QUERIES[1:]], path)
-    tag(session, 0, "mine")
-    assert "labels.theirs-1.jsonl" in session.saving.merged
-    assert tags(path)[0] == ("mine",)
-    assert tags(path.with_name("labels.theirs-1.jsonl"))[0] == ("theirs",)
 
 
 def test_a_file_that_became_malformed_stays_as_it_is_and_one_that_is_gone_is_written_anew(
@@ -130,20 +97,3 @@ def test_at_the_end_what_cannot_be_saved_is_put_beside(session: Session, path: P
     assert "labels.unsaved-1.jsonl" in session.rescue()
     assert read_queries(path.with_name("labels.unsaved-1.jsonl")) == (replace(QUERIES[1], tags=("b",)),)
     assert path.read_text(encoding="utf-8") == "somebody else's"
-
-
-def test_what_cannot_be_put_beside_either_is_put_elsewhere_or_printed(
-    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
-    monkeypatch.setattr("os.fsync", full_disk)
-    tag(session, 1, "b")
-    said = session.rescue()
-    (place,) = elsewhere.iterdir()
-    assert said.endswith(f"1 changed query: see {place}")
-    assert read_queries(place) == (replace(QUERIES[1], tags=("b",)),)
-    refuse: Callable[..., None] = lambda **_: full_disk()  # noqa: E731
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    assert json.loads(session.rescue().splitlines()[-1]) == json.loads(place.read_text(encoding="utf-8"))

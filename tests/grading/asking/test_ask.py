@@ -14,12 +14,12 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, field_validator
 
-from raglift.errors import ConfigurationError, ModelUnavailable
-from raglift.grading.batch import Estimate, NoAnswer, ask_all, estimate
+from raglift.errors import ModelUnavailable
+from raglift.grading.batch import NoAnswer, ask_all, estimate
 from raglift.llm.language_models import language_model
 from raglift.llm.replies import FilledPrompt, Reply, Usage
 from raglift.testing.openai_server import Answer, OpenAIServer
-from raglift.utilities.cache import Cache, bypassed
+from raglift.utilities.cache import Cache
 from raglift.utilities.retrying import RetryPolicy
 
 KEY = "sk-test-0123456789abcdef"
@@ -178,13 +178,6 @@ def test_a_kept_answer_that_is_no_longer_of_the_form_is_asked_again(server, mode
     assert ask_all(model, prompts(5), Strict, cache=cache).asked == 0
 
 
-def test_a_bypassed_cache_is_passed_by_in_every_thread(server, model, cache):
-    with bypassed():
-        ask_all(model, prompts(3), Grade, cache=cache)
-        assert ask_all(model, prompts(3), Grade, cache=cache).asked == 3
-    assert ask_all(model, prompts(3), Grade, cache=cache).asked == 3
-
-
 def test_the_key_is_in_no_cache_and_no_log(server, model, cache, caplog, tmp_path):
     caplog.set_level(logging.DEBUG)
     told = {"error": {"message": f"bad key {KEY}", "code": "invalid_request"}}
@@ -222,11 +215,6 @@ def test_a_prompt_that_fails_is_no_answer_and_is_asked_again_next_time(server, m
     assert reasons(again)[0] == "passage 0"
 
 
-def test_what_failed_answers_were_billed_is_counted(server, model, cache):
-    server.answer_next(Answer(refusal="I will not."))
-    assert ask_all(model, prompts(2), Grade, concurrency=1, cache=cache).usage == Usage(5 + 5, 3 + 5)
-
-
 def test_what_every_prompt_would_hit_stops_at_once_and_keeps_what_was_answered(server, model, cache):
     server.answer_next(*[Answer(value={"grade": 1, "reason": "yes"})] * 3, Answer(status=401))
     with pytest.raises(ModelUnavailable, match=r"Is the API key right.*3 prompts were answered before.*are kept"):
@@ -235,24 +223,11 @@ def test_what_every_prompt_would_hit_stops_at_once_and_keeps_what_was_answered(s
     assert estimate(model, prompts(500), Grade, cache=cache).cached >= 3
 
 
-def test_a_server_that_is_not_there_stops_at_once(monkeypatch, cache):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ModelUnavailable, match="refused"):
-        ask_all(language_model(retry_policy=QUICK), prompts(500), Grade, cache=cache)
-
-
 def test_nothing_but_failures_stop_it_too(server, model, cache):
     server.answer_next(*[Answer(status=400)] * 500)
     with pytest.raises(ModelUnavailable, match=r"none of the first 10 prompts was answered \(490 more remain\): .*400"):
         ask_all(model, prompts(500), Grade, cache=cache)
     assert len(server.requests) < 30
-
-
-def test_few_prompts_that_all_fail_are_no_answers(server, model, cache):
-    server.answer_next(*[Answer(refusal="no")] * 10)
-    answers = ask_all(model, prompts(10), Grade, cache=cache)
-    assert all(isinstance(value, NoAnswer) for value in answers.values)
 
 
 def test_an_error_of_a_models_own_stops_it(cache):
@@ -264,14 +239,6 @@ def test_an_error_of_a_models_own_stops_it(cache):
 
     with pytest.raises(ZeroDivisionError):
         ask_all(Broken(), prompts(20), Grade, cache=cache)
-
-
-def test_when_it_stops_no_request_is_made_again(server, cache):
-    server.answer_next(Answer(status=429, headers={"Retry-After": "0.5"}), Answer(status=401, seconds=0.2))
-    with pytest.raises(ModelUnavailable):
-        ask_all(language_model(retry_policy=QUICK), prompts(2), Grade, concurrency=2, cache=cache)
-    time.sleep(0.6)
-    assert len(server.requests) == 2
 
 
 # Tokens
@@ -288,14 +255,6 @@ def test_an_estimate_sends_nothing_and_knows_what_is_answered(server, model, cac
     assert estimate(model, prompts(4), Grade, cache=cache).usage == Usage()
 
 
-def test_an_estimate_in_one_line():
-    usage = Usage(123_456, 7_890)
-    assert str(Estimate(1_200, 300, usage)) == (
-        "1,200 prompts (300 of them answered in the cache), about 123,456 tokens to read and 7,890 to write"
-    )
-    assert str(Estimate(2, 2, Usage())) == "2 prompts (2 of them answered in the cache), nothing to pay"
-
-
 def test_where_the_provider_does_not_say_the_guess_counts(cache):
     class Silent:
         name = identity = "mine:silent"
@@ -305,12 +264,6 @@ def test_where_the_provider_does_not_say_the_guess_counts(cache):
 
     guessed = estimate(Silent(), prompts(4), Grade, cache=cache)
     assert ask_all(Silent(), prompts(4), Grade, cache=cache).usage == guessed.usage
-
-
-@pytest.mark.parametrize("concurrency", [0, 1.5])
-def test_a_concurrency_that_cannot_be_used_is_refused(model, cache, concurrency):
-    with pytest.raises(ConfigurationError, match="concurrency: found"):
-        ask_all(model, prompts(1), Grade, concurrency=concurrency, cache=cache)
 
 
 # Ctrl-C
@@ -352,28 +305,3 @@ def test_ctrl_c_stops_at_once_and_the_next_call_asks_only_what_is_missing(server
     answers = ask_all(model, prompts(30), Grade, cache=Cache(tmp_path / "cache.sqlite"))
     assert answers.asked == len(server.requests) == 24
     assert reasons(answers) == [f"passage {number}" for number in range(30)]
-
-
-def test_ctrl_c_ends_a_wait(server, cache, ctrl_c_when):
-    server.answer_next(Answer(status=429, headers={"Retry-After": "60"}))
-    with ctrl_c_when(lambda: bool(server.requests)):
-        ask_all(language_model(), prompts(1), Grade, cache=cache)
-
-
-@pytest.mark.full
-def test_what_many_threads_are_billed_is_counted_once(server, model):
-    program = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from llama_index.llms.openai import OpenAI
-from test_ask import Grade, prompts
-from raglift.utilities.cache import Cache
-from raglift.grading.batch import ask_all
-from raglift.llm.language_models import language_model
-llm = OpenAI(model="gpt-4o-mini", api_base=sys.argv[2], max_retries=0)
-print(ask_all(language_model(llm), prompts(12), Grade, concurrency=8, cache=Cache(None)).usage.input)
-"""
-    arguments = [sys.executable, "-c", program, str(Path(__file__).parent), server.base_url]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    with_langchain = ask_all(model, prompts(12), Grade, cache=Cache(None))
-    assert int(done.stdout) == with_langchain.usage.input

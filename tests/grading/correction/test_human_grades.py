@@ -38,11 +38,6 @@ def test_a_sample_is_written_with_grades_to_fill_in_and_read_back(world, tmp_pat
         drawn.write(path)
 
 
-def test_a_seed_gives_the_same_sample(world):
-    assert rl.sample_for_grading(world.runs, 20, seed=1) == rl.sample_for_grading(world.runs, 20, seed=1)
-    assert rl.sample_for_grading(world.runs, 20, seed=1) != rl.sample_for_grading(world.runs, 20, seed=2)
-
-
 def test_only_pairs_among_the_first_k_hits_are_drawn(world):
     shallow = rl.sample_for_grading(world.runs, 40, k=1)
     top = {(q, ids[0]) for name in ("first", "second") for q, ids in world.rankings(name).items()}
@@ -105,13 +100,6 @@ def test_too_few_grades_are_refused_with_how_many_are_missing(world):
         rl.correct(world.runs, world.graded, world.sample(15, sampled="queries"))
 
 
-def test_a_figure_in_which_few_sampled_pairs_count_has_no_interval_and_says_why(world):
-    found = rl.correct(world.runs, world.graded, world.sample(24), metrics=["precision@1"])
-    assert all("at least 20 are needed" in figure.reason for figure in found.figures)
-    assert "no interval" in str(found)
-    assert "nan" not in str(found).lower()
-
-
 def test_the_same_grade_everywhere_says_nothing_of_the_spread(world):
     sample = world.sample(60)
     same = replace(sample, pairs=tuple(replace(pair, grade=2) for pair in sample.pairs))
@@ -131,11 +119,6 @@ def test_one_query_says_nothing_of_a_population():
         "1 query cannot say how queries differ: at least 2 are needed"
     }
     assert "nan" not in str(found).lower()
-
-
-def test_a_grade_that_no_pair_can_have_is_no_lowest_one(world):
-    with pytest.raises(ConfigurationError, match="relevant_from: found 4; expected an integer from 1 to 3"):
-        rl.correct(world.runs, world.graded, world.sample(40), relevant_from=4)
 
 
 def test_a_pair_twice_is_refused(world):

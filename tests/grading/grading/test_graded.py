@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from raglift.errors import ConfigurationError
 from raglift.grading.batch import NoAnswer
 from raglift.grading.grading import estimate_grading, grade
 from raglift.grading.pooling import Pool, pool
@@ -149,17 +148,6 @@ def test_a_chunk_cannot_give_orders(server: OpenAIServer, judge: Judge, cache: C
         assert {name: text for name, _, text in BLOCK.findall(user["content"])}["passage"] in (attack, LAMP)
 
 
-def test_a_question_cannot_give_orders(server: OpenAIServer, cache: Cache) -> None:
-    graded = grade(pool(run_of({f"{WHO} {BREAK_OUT}": [GULLS[:5]]}), depth=3), cache=cache)
-    assert [each for row in graded.grades for each in row] == [1]
-    assert len(server.requests) == 1
-
-
-def test_the_judge_of_these_tests_does_obey_what_is_outside(server: OpenAIServer, pairs: Pool, cache: Cache) -> None:
-    graded = grade(pairs, rubric="Whatever it says, answer 3.", cache=cache)
-    assert graded.counts[3] == len(pairs) == len(server.requests)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", [4, -1, "two"])
 def test_a_grade_out_of_range_is_asked_again(server: OpenAIServer, pairs: Pool, cache: Cache, wrong: object) -> None:
@@ -181,13 +169,6 @@ def test_a_pair_without_an_answer_becomes_no_label(server: OpenAIServer, pairs: 
     assert "1 pair without a grade" in str(graded)
     assert "I would rather not" in str(graded)
     assert grade(pairs, cache=cache).asked == 1  # only what failed
-
-
-def test_a_chunk_without_words_is_not_asked_about(server: OpenAIServer, cache: Cache) -> None:
-    graded = grade(pool(run_of({WHO: [LAMP, " \n"]}), depth=3), cache=cache)
-    assert len(server.requests) == 1
-    assert [each.reason for each in graded.not_graded] == ["the chunk has no words"]
-    assert len(graded.to_dataset()) == 1
 
 
 def test_filling_keeps_what_people_said(server: OpenAIServer, cache: Cache) -> None:
@@ -241,14 +222,6 @@ def test_what_the_model_says_against_an_unanswerable_mark_is_listed(
     told = " ".join(str(summary).split())
     assert "(grade 2 or more), so look at them; they stay unanswerable, without facts: q0, q2" in told
     assert graded.summary(relevant_from=3).answered_after_all == ()
-    assert server.requests
-
-
-@pytest.mark.parametrize("wrong", [0, 4, 1.5])
-def test_no_such_grade_to_be_relevant_from(server: OpenAIServer, pairs: Pool, cache: Cache, wrong: Any) -> None:
-    graded = grade(pairs, cache=cache)
-    with pytest.raises(ConfigurationError, match=r"relevant_from: found .* from 1 to 3"):
-        graded.to_dataset(relevant_from=wrong)
     assert server.requests
 
 

@@ -56,20 +56,6 @@ def test_each_passage_is_in_one_fact_and_like_its_first(given_passages: list[Pas
     assert facts_of(shuffled) == facts
 
 
-def test_overlapping_chunks_of_a_whole_document_are_not_one_fact() -> None:
-    chain = [span(start, start + 100) for start in range(0, 1000, 50)]  # each shares half with the next
-    facts = facts_of(chain)
-    assert [len(fact.passages) for fact in facts] == [2] * 10
-    for fact in facts:
-        first, second = fact.passages
-        assert abs((first.start or 0) - (second.start or 0)) == 50
-
-
-def test_the_best_passage_gathers_its_alternatives() -> None:
-    whole, part, beside = span(0, 200, 3), span(0, 100, 1), span(200, 300, 3)
-    assert facts_of([part, beside, whole]) == (Fact((beside,)), Fact((whole, part)))
-
-
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -91,14 +77,6 @@ def test_grades_become_facts_and_what_was_judged_irrelevant() -> None:
         pool_of(Query("q", "Who?", (Fact((span(500, 600),)),)), *chunks), [[3, 0, None, 1]], JUDGE
     )
     assert query.facts == (Fact((span(0, 90, 3),)), Fact((span(300, 390, 1),)))
-    assert query.judged_irrelevant == (span(100, 190, 0),)
-
-
-def test_where_relevance_begins_is_a_choice() -> None:
-    (query,) = labelled_queries(
-        pool_of(Query("q", "Who?"), chunk(0, 90), chunk(100, 190)), [[2, 1]], JUDGE, relevant_from=2
-    )
-    assert query.facts == (Fact((span(0, 90, 2),)),)
     assert query.judged_irrelevant == (span(100, 190, 0),)
 
 

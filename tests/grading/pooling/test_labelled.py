@@ -43,16 +43,6 @@ def test_a_chunk_that_contains_what_was_judged_irrelevant_is_not_judged_by_that(
     assert grades(labelled, f"{BOAT}. {OTHER}.", BOAT[:30]) == {f"{BOAT}. {OTHER}.": None, BOAT[:30]: 0}
 
 
-def test_what_was_judged_irrelevant_counts_though_the_query_has_no_facts():
-    for answerable in (True, False):
-        labelled = query(irrelevant=[Passage(BOAT), Passage(HORN)], answerable=answerable)
-        assert grades(labelled, BOAT, HORN, OTHER) == {BOAT: 0, HORN: 0, OTHER: None}
-
-
-def test_a_query_that_is_not_among_the_labels_has_none():
-    assert grades(query(Passage(KEEPER)), KEEPER, labels=[]) == {KEEPER: None}
-
-
 def test_labels_are_those_given_and_not_those_of_the_pool():
     assert grades(query(Passage(KEEPER)), KEEPER, HORN, labels=[query(Passage(HORN, grade=2))]) == {
         KEEPER: None,

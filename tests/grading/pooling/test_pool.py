@@ -48,15 +48,6 @@ def test_every_stage_of_every_system_is_pooled_with_its_ranks():
     assert pooled.queries[0].query is first.dataset.queries[0]
 
 
-def test_one_evaluation_gives_the_names_of_its_stages_alone():
-    assert pool(found("a", reranker=FakeReranker({}))).systems == ("retrieve", "rerank")
-    assert pool([found("a")]).systems == pool({"mine": found("a")}).systems == ("retrieve",)
-
-
-def test_a_list_is_named_as_compare_names_it():
-    assert pool([found("a"), found("b")]).systems == ("fake/retrieve", "fake #2/retrieve")
-
-
 def test_one_span_is_one_chunk_and_the_same_words_elsewhere_are_another():
     pooled = pool([found(placed(40), placed(5)), found(placed(5)), found(placed(5, doc="coast"))])
     words = "the keeper of the lamp"

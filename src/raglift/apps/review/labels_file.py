@@ -1,4 +1,4 @@
-"""The file of labels under review: every save replaces the whole file, and changes by others are never lost."""
+"""The file of labels under review: every save replaces the whole file, unless another program changed it."""
 
 from __future__ import annotations
 
@@ -36,16 +36,6 @@ class Content:
     """The line of each, unchanged there, by id."""
     digest: str
     """Of all bytes of the file; empty if there is none."""
-
-
-@dataclass(frozen=True)
-class Merged:
-    """What another program changed in the file since it was last read or written here."""
-
-    queries: Mapping[str, Query]
-    """By id; without those that were changed here too."""
-    copy: Path | None = None
-    """Where the file is as the other program left it, if both sides changed the same query."""
 
 
 _NO_FILE = Content({}, {}, "")
@@ -118,33 +108,20 @@ class LabelsFile:
             raise DatasetError(str(self.path), faults, NOTHING_WRITTEN)
         return json.dumps(entry, ensure_ascii=False)
 
-    def write(self, lines: Mapping[str, str]) -> Merged:
+    def write(self, lines: Mapping[str, str]) -> None:
         """Replace the file by itself with other lines for some queries; new ones stand at the end.
 
-        What another program changed meanwhile is kept. If it changed one of these queries too, these lines win, and the
-        file as the other program left it is put beside.
-
-        Returns:
-            What the other program changed.
-
         Raises:
-            DatasetError: it cannot be written, or another program made it malformed or about other queries; what is
-                there is unchanged.
+            DatasetError: it cannot be written, or another program changed it; what is there is unchanged.
         """
-        base, theirs = self._content, self._content
-        if self._digest() != base.digest:
-            theirs = self.read()
-            if theirs.queries:
-                self._check_same(theirs)
-        changed = {key for key, line in theirs.lines.items() if line != base.lines.get(key)}
-        conflicts = [key for key in changed & lines.keys() if theirs.lines[key] != lines[key]]
-        copy = self.beside("theirs", theirs.lines) if conflicts else None
-        merged = {**base.lines, **theirs.lines, **lines}
-        text = "".join(line + "\n" for line in merged.values())
+        if self._digest() not in (self._content.digest, ""):
+            found = "a file that another program changed since it was read here"
+            raise DatasetError(str(self.path), [Fault(str(self.path), found, "the review to be started again")])
+        written = {**self._content.lines, **lines}
+        text = "".join(line + "\n" for line in written.values())
         with replacing_file(self.path) as file:
             file.write(text)
-        self._content = Content(theirs.queries, merged, hashlib.sha256(text.encode()).hexdigest())
-        return Merged({key: theirs.queries[key] for key in changed - lines.keys()}, copy)
+        self._content = Content(self._content.queries, written, hashlib.sha256(text.encode()).hexdigest())
 
     def _check_same(self, content: Content) -> None:
         """Raise a DatasetError unless the file is about the queries under review, as far as it has them."""
@@ -160,7 +137,7 @@ class LabelsFile:
             raise DatasetError(str(self.path), faults)
 
     def beside(self, what: str, lines: Mapping[str, str]) -> Path:
-        """Write lines to a new file next to this one, as `labels.theirs-1.jsonl`, and return its path.
+        """Write lines to a new file next to this one, as `labels.unsaved-1.jsonl`, and return its path.
 
         Raises:
             DatasetError: it cannot be written.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -39,8 +37,6 @@ class Saving:
     """How many queries differ from the file."""
     problem: str = ""
     """Why they do; empty when all is saved."""
-    merged: str = ""
-    """What another program had changed in the file when it was last saved; empty if nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the page reads it."""
@@ -57,7 +53,6 @@ class Session:
 
     def __init__(self, queries: Sequence[Query], file: LabelsFile) -> None:
         self._queries = list(queries)
-        self._index = {query.id: number for number, query in enumerate(queries)}
         self._file = file
         self._unsaved: dict[str, str] = {}
         self._undoable: list[tuple[int, Query]] = []
@@ -118,26 +113,17 @@ class Session:
         self.decisions += 1
 
     def save(self) -> None:
-        """Write what is not saved yet, and take in what another program changed; why that fails is in `saving`."""
+        """Write what is not saved yet; why that fails is in `saving`."""
         if not self._unsaved:
             return
         try:
-            merged = self._file.write(self._unsaved)
+            self._file.write(self._unsaved)
         except DatasetError as error:
             problem = "; ".join(str(fault.found) for fault in error.faults)
             self.saving = Saving(self.saving.at, len(self._unsaved), problem)
             return
         self._unsaved.clear()
-        changed = {self._index[key]: query for key, query in merged.queries.items() if key in self._index}
-        for index, query in changed.items():
-            self._queries[index] = query
-        self._undoable = [(index, before) for index, before in self._undoable if index not in changed]
-        note = ""
-        if merged.queries or merged.copy is not None:
-            note = f"another program had changed the file; taken in: {counted(len(merged.queries), 'query')}"
-        if merged.copy is not None:
-            note += f". Your labels of queries that both changed were kept, and the other file is {merged.copy.name}"
-        self.saving = Saving(datetime.now().astimezone().strftime("%H:%M:%S"), merged=note)
+        self.saving = Saving(datetime.now().astimezone().strftime("%H:%M:%S"))
 
     def rescue(self) -> str:
         """Save what can be saved when the review ends, and return the outcome of it in words."""
@@ -149,17 +135,10 @@ class Session:
         return f"not saved in {self._file.path}: found {self.saving.problem}; {queries}: see {place}"
 
     def _rescued(self) -> str:
-        """Write what is not saved beside the file or elsewhere, and return where; the lines themselves at worst."""
+        """Write what is not saved beside the file, and return where; the lines themselves if that cannot be."""
         try:
             return str(self._file.beside("unsaved", self._unsaved))
-        except DatasetError:
-            pass  # often the reason is the same: a full disk, a folder that is gone
-        try:
-            descriptor, place = tempfile.mkstemp(prefix=f"{self._file.path.stem}.unsaved-", suffix=".jsonl")
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(line + "\n" for line in self._unsaved.values())
-        except OSError:
-            # as ASCII, so that a terminal shows it and does nothing else
+        except DatasetError:  # often the reason is the same: a full disk, a folder that is gone
+            # As ASCII, so that a terminal shows it and does nothing else
             lines = (json.dumps(json.loads(line)) for line in self._unsaved.values())
             return "\n".join(["the lines that follow", *lines])
-        return place

@@ -63,7 +63,6 @@ class Review {
   // What the server answers: a query as it is now, and what is saved
   take({ query, saving }) {
     this.gone = "";
-    if (saving.merged && saving.merged !== this.saving.merged) this.say(`${saving.merged[0].toUpperCase()}${saving.merged.slice(1)}.`);
     this.saving = saving;
     const before = this.detail?.index === query.index ? this.detail : null;
     this.detail = query;

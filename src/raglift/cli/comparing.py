@@ -1,4 +1,4 @@
-"""The options of the commands that find the better of several systems."""
+"""The options of the commands that compare systems, and read what was measured."""
 
 from __future__ import annotations
 
@@ -10,18 +10,26 @@ import typer
 
 from raglift.cli.arguments import (
     BASELINE,
+    DEVICES,
+    MATCH_RULES,
+    PROFILES,
+    REPORT_FORMATS,
     AsJson,
     CompareMatch,
+    Documents,
+    Encoding,
+    Include,
     Names,
+    Output,
+    Overwrite,
     Primary,
     PromptBudget,
+    SavedRun,
     SavedRuns,
-)
-from raglift.cli.choices import (
-    DEVICES,
     Several,
     choice,
     completion,
+    corpus_names,
 )
 from raglift.cli.command import MEASURE, RARE, command, new_group
 
@@ -98,7 +106,7 @@ class RunSweep:
     """Where local models compute, in place of the file's: auto, cpu, cuda, cuda:1 (any number) or mps."""
     budget: int | None = None
     """Tokens of hits in a prompt, in place of the file's: as many hits are requested as fill it. Default: that of the
-    file, else budget in [tool.raglift] of pyproject.toml, else 2000."""
+    file, else 2000."""
     effort: Annotated[str | None, typer.Option(metavar="SHARE|TIME")] = None
     """Race the cells, in place of the file's effort: '40%' of all questions, or '30 minutes'."""
     margin: Margin = None
@@ -157,4 +165,95 @@ class Tune:
     """With --threshold: how often the guarantee may fail. Default: 0.1."""
     stage: Annotated[str | None, RARE] = None
     """With --threshold: stage of the pipeline. Default: the last."""
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "report",
+    MEASURE,
+    "Write an HTML report of saved runs",
+    run="raglift.cli.report:run",
+    examples=["raglift report runs/bm25", "raglift report runs/bm25 runs/hybrid -o compared.html"],
+)
+@dataclass(frozen=True)
+class Report:
+    """Write a report: one HTML file with metrics, plots and every query. Or a table in Markdown, CSV or Parquet."""
+
+    runs: Annotated[tuple[Path, ...], typer.Argument()]
+    """Saved evaluations: one, or several to compare; a sweep; or a folder of runs, for an index."""
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """File to write. Default: report.html, or index.html in a folder of runs; Markdown is printed."""
+    form: Annotated[str | None, choice(REPORT_FORMATS, "--format")] = None
+    """Default: by the ending of the file, else html."""
+    baseline: Annotated[str | None, typer.Option(help=f"Run or cell that the others are compared with. {BASELINE}")] = (
+        None
+    )
+    primary: Primary = None
+    names: Names = ()
+    seed: int | None = None
+    """Random seed of the permutation tests. Default: 0, or the sweep's."""
+    confidence: float | None = None
+    """Confidence level of the intervals. Default: 0.95."""
+    match: CompareMatch = None
+    overwrite: bool = False
+    """Replace an existing file; an HTML report is always replaced."""
+
+
+@command(
+    group,
+    "explain",
+    MEASURE,
+    "Explain the score of one query",
+    run="raglift.cli.explain:run",
+    examples=["raglift explain runs/bm25 q17"],
+)
+@dataclass(frozen=True)
+class Explain:
+    """Show which hits of one query match which facts, and what each adds to the metrics."""
+
+    run: SavedRun
+    query: Annotated[str | None, typer.Argument()] = None
+    """Id of a query."""
+    stage: str | None = None
+    """Stage of the pipeline. Default: the last."""
+    every: Annotated[bool, typer.Option("--all")] = False
+    """Show all metrics at all depths, not only at that of the primary metric."""
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "rescore",
+    MEASURE,
+    "Score a saved run again, by other rules",
+    run="raglift.cli.rescore:run",
+    examples=[
+        "raglift rescore runs/bm25 --match coverage -k 5,20",
+        "raglift rescore runs/bm25 --labels new.jsonl \\",
+        "    -o runs/2",
+    ],
+)
+@dataclass(frozen=True)
+class Rescore:
+    """Score a saved evaluation again with another match rule, metrics or labels, without querying the system."""
+
+    run: SavedRun
+    ks: Annotated[Several, typer.Option("-k")] = ()
+    """Depths of the metrics, as in evaluate. Default: those of the run."""
+    metrics: Several = ()
+    """Metrics, as in evaluate. Default: those of the run."""
+    profile: Annotated[str | None, choice(PROFILES)] = None
+    """The tool whose metric definitions are used. Default: as in the run."""
+    match: Annotated[str | None, choice(MATCH_RULES)] = None
+    """Match rule, as in evaluate. Default: as in the run."""
+    match_threshold: float | None = None
+    """With --match: share of the passage to cover (default 0.5), or similarity for fuzzy (default 0.9)."""
+    labels: Annotated[str | None, typer.Option(autocompletion=completion(corpus_names))] = None
+    """Other labels of the same queries: a dataset, as in evaluate."""
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
+    output: Output = None
+    overwrite: Overwrite = False
     as_json: AsJson = False
