@@ -176,7 +176,6 @@ def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch:
         (("main", "--baseline", "worse"), "expected one, as --no-regression ndcg@10"),
         (("main", "--no-regression", "rr@3"), "--no-regression: found no baseline"),
         (("nowhere", "--min", "rr@3=0.5"), "nowhere: found nothing there"),
-        (("main", "--min", "rr@3=0.5", "--junit", "a.xml", "--markdown", "./a.xml"), "as for --junit; expected a file"),
         (("main", "--baseline", "main", "--no-regression", "rr@3", "--no-regression", "rr@3"), "found rr@3 twice"),
         (
             ("main", "--baseline", "main", "--no-regression", "rr@3", "--margin", "3"),

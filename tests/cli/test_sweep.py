@@ -208,8 +208,9 @@ def test_the_budget_of_the_option_comes_before_that_of_the_file(
     monkeypatch.chdir(tmp_path)
     Path("own.yaml").write_text("dataset: lighthouse\nretrievers: bm25\nbudget: 700\n", encoding="utf-8")
     for options, budget in (((), 700), (("--budget", "900"), 900)):
-        assert run("sweep", "own.yaml", "-o", f"own{budget}", "--json", *options)[0] == 0
+        code, _, err = run("own.yaml", "-o", f"own{budget}", "--json", *options)
+        assert code == 0, err
         sweep = json.loads(Path(f"own{budget}/sweep.json").read_text(encoding="utf-8"))
         assert sweep["sweep"]["budget"] == budget
-    code, _, err = run("sweep", "own.yaml", "--budget", "0")
+    code, _, err = run("own.yaml", "--budget", "0")
     assert (code, "--budget: found 0" in err) == (2, True)
