@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
+from raglift.text.words import words_of
 
 # Each of these is normalized in a way of its own.
 EXOTIC = (
@@ -233,3 +234,13 @@ def test_a_mark_behind_white_space_leads_back_to_itself_alone(unicode_folding: b
     assert placed.text == "ab \u0301c"
     assert placed.source_span(3, 4) == (3, 4)
     assert placed.source_span(2, 3) == (2, 3)
+
+
+def test_of_a_row_of_marks_the_first_30_in_their_order_count() -> None:
+    """More are put into order in a time that is quadratic in their number."""
+    above, below = "\u0301" * 500_000, "\u0316" * 500_000  # those below come first
+    for folding in (False, True):
+        found = normalize(f"a{above}{below} b", unicode_folding=folding)
+        assert found == normalize(f"a{below[:30]} b", unicode_folding=folding)
+        assert normalize_with_offsets(f"a{above}{below} b", unicode_folding=folding).text == found
+    assert words_of(f"a{above}{below} b") == words_of(f"a{below[:30]} b")

@@ -12,13 +12,14 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -55,6 +56,11 @@ _INVISIBLE = regex.compile(r"(?V1)[\p{Default_Ignorable_Code_Point}--[\u115F\u11
 _OTHER_DIGITS = regex.compile(r"(?V1)[\p{Nd}--[0-9]]")
 # “--” and “---” stand for a dash in plain text
 _HYPHENS = re.compile("-{2,}")
+_MOST_MARKS = 30
+# A character is at most two marks more when it is decomposed, and its base three: fewer are never more than 30
+_ROW_OF_MARKS = r"[\p{M}\uFF9E\uFF9F]{14,}"
+_HAS_MANY_MARKS = regex.compile(_ROW_OF_MARKS)
+_MANY_MARKS = regex.compile(rf"(?s).?{_ROW_OF_MARKS}")
 # Whether lower() gives σ or ς depends on the letters around it, so a cut in mid-word would change it.
 _FINAL_SIGMA = ("ς", "σ")
 
@@ -77,18 +83,42 @@ def _fold(text: str) -> str:
     if text.isascii():
         return text.lower().replace("`", "'")
     # NFKC decomposes ´ and ″, and makes dashes of other forms: punctuation is folded before it and after
-    text = _INVISIBLE.sub("", text).translate(_BY_PUNCTUATION)
+    text = bounded_marks(_INVISIBLE.sub("", text).translate(_BY_PUNCTUATION), "NFKD")
     folded = unicodedata.normalize("NFKC", text).casefold()
     # casefold can undo the composition: ΐ becomes three characters
     folded = unicodedata.normalize("NFKC", folded).translate(_BY_PUNCTUATION)
     folded = _LEFT_OUT.sub("", folded.translate(_BY_LETTERS)).replace(*_FINAL_SIGMA)
     folded = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
-    return unicodedata.normalize("NFC", folded)
+    return unicodedata.normalize("NFC", bounded_marks(folded))
+
+
+def bounded_marks(text: str, form: Literal["NFD", "NFKD"] = "NFD") -> str:
+    """Return a text that is normalized alike, but with no more than 30 combining marks after a character.
+
+    To put marks into their order takes Python a time that is quadratic in their number. No text has more than 30, as
+    Unicode says of its Stream-Safe Text Format (UAX #15); those that come last in this order are left out.
+
+    Args:
+        text: any text.
+        form: `NFKD` before it is normalized to NFKC.
+    """
+    if text.isascii() or _HAS_MANY_MARKS.search(text) is None:
+        return text
+    bounded: str = _MANY_MARKS.sub(lambda row: "".join(_bounded_row(row[0], form)), text)
+    return bounded
+
+
+def _bounded_row(row: str, form: Literal["NFD", "NFKD"]) -> Iterator[str]:
+    parts_of = {character: unicodedata.normalize(form, character) for character in set(row)}
+    decomposed = "".join(map(parts_of.__getitem__, row))
+    for combining, parts in groupby(decomposed, lambda part: unicodedata.combining(part) > 0):
+        found = list(parts)
+        yield from sorted(found, key=unicodedata.combining)[:_MOST_MARKS] if combining else found
 
 
 def _lower(text: str) -> str:
     """Return the text in lower case and NFC. Some letters compose in lower case alone: H̱ is two, ẖ is one."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", bounded_marks(text)).lower())
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +150,7 @@ def normalize_with_offsets(text: str, *, unicode_folding: bool = False) -> Norma
     if unicode_folding:
         return _fold_white_space(*_fold_hyphens(*_fold_clusters(text, _fold, _extends_folded)))
     # İ is the one character that lower() makes longer
-    if unicodedata.is_normalized("NFC", text) and "İ" not in text:
+    if _HAS_MANY_MARKS.search(text) is None and unicodedata.is_normalized("NFC", text) and "İ" not in text:
         lowered = text.lower()
         if unicodedata.is_normalized("NFC", lowered):
             offsets = np.arange(len(text) + 1, dtype=np.int64)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from raglift.text.normalization import bounded_marks
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -41,7 +43,7 @@ def words_of(text: str) -> list[str]:
     """
     if text.isascii():
         return _split(_ASCII_WORD.findall(text.lower()))
-    lowered = unicodedata.normalize("NFKC", text).lower()
+    lowered = unicodedata.normalize("NFKC", bounded_marks(text, "NFKD")).lower()
     folded = unicodedata.normalize("NFKC", lowered).replace("’", "'")
     folded = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
     if _HAS_BIGRAMS.search(folded) is None:
