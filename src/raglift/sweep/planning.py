@@ -42,8 +42,6 @@ class EmbeddingPlan:
     queries: int = 0
     """Distinct queries."""
     missing_queries: int | None = None
-    tokens: int | None = None
-    """What a paid provider will count for what is missing."""
     error: str | None = None
 
 
@@ -148,15 +146,7 @@ def _embedding(parts: Parts, model: str, sources: Sequence[Cell]) -> EmbeddingPl
         return EmbeddingPlan(model, len(texts), None, len(queries), None)
     except Exception as error:  # noqa: BLE001 — a model that fails takes its cells with it, not the sweep
         return EmbeddingPlan(model, len(texts), None, len(queries), None, error=describe_error(error))
-    estimate = getattr(embedder, "estimate", None)
-    return EmbeddingPlan(
-        model,
-        len(texts),
-        len(missing),
-        len(queries),
-        len(missing_queries),
-        tokens=estimate([*missing, *missing_queries]) if callable(estimate) else None,
-    )
+    return EmbeddingPlan(model, len(texts), len(missing), len(queries), len(missing_queries))
 
 
 def _texts(parts: Parts, model: str, sources: Sequence[Cell]) -> Iterable[str]:

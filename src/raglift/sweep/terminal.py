@@ -68,8 +68,6 @@ def _embedding(entry: EmbeddingPlan) -> str:
         return f"{entry.texts:,} texts and {entry.queries:,} queries; what the cache has shows when the model is here"
     text = _to_do(entry.texts, entry.missing, "texts")
     text += "; " + _to_do(entry.queries, entry.missing_queries, "queries")
-    if entry.tokens:
-        text += f"; about {entry.tokens:,} tokens"
     return text
 
 
