@@ -130,9 +130,7 @@ def test_a_model_of_the_hub_that_is_not_here_is_not_looked_for(
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_a_provider_is_asked_for_nothing(
-    island: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_is_asked_for_nothing(island: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     with OpenAIServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
