@@ -48,9 +48,8 @@ def test_every_label_of_the_novel_resolves_to_the_text_at_its_place(book: Datase
     assert np.diff([0, *places, 1]).max() < 0.1, "a stretch of the novel has no label"
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param("dense", marks=pytest.mark.full), pytest.param("bm25", marks=pytest.mark.slow)]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["dense", "bm25"])
 def test_reranking_the_first_book_keeps_the_candidates_and_the_pair_is_fair(first_book: Dataset, kind: str) -> None:
     chunks = CHUNKER.split(first_book.documents)
     retriever = BM25Retriever(chunks)

@@ -63,7 +63,7 @@ def test_every_direct_dependency_is_pinned() -> None:
     assert pins["torch"] == "2.13.0"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_bm25_imports_no_model_library_where_one_is_installed(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom raglift.cli.app import app\n"

@@ -23,7 +23,7 @@ def there(name: str) -> Path:
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_bm25_has_the_figures_that_anserini_publishes_of_scifact(benchmark: Any) -> None:
     collection = benchmark.scifact(there("scifact"))
     published = benchmark.PUBLISHED["scifact"][benchmark.ANSERINI]

@@ -21,7 +21,7 @@ def test_version(run) -> None:
 @pytest.mark.slow
 def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first"
-    system = ("--retriever", "bm25", "--reranker", "late-interaction")
+    system = ("--retriever", "bm25", "--reranker", "late-interaction", "--candidates", "5")
     code, out, err = run("evaluate", "lighthouse", *system, "-k", "1,5", "--output", str(folder))
     assert code == 0
     assert "before [95%]" in out or "before  " in out
@@ -108,7 +108,7 @@ def test_a_mistake_ends_with_one_clear_message(run, arguments: tuple[str, ...], 
     assert "Traceback" not in err
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_walkthrough_as_json_is_its_evaluation(run) -> None:
     code, out, _ = run("walkthrough", "--corpus", "lighthouse", "-k", "3", "--json")
     told = json.loads(out)

@@ -136,7 +136,7 @@ def test_the_commands_of_the_quick_start_follow_from_its_files(tmp_path: Path) -
     assert (tmp_path / "report.html").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "tests" / "datasets" / "fixtures", tmp_path / "fixtures")
     (block,) = READ["docs/how-to/datasets.md"].of("console")

@@ -17,7 +17,6 @@ from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import load_sentence_transformer
 from raglift.utilities.cache import Cache
 
-DTYPES = ("float32", "bfloat16")
 WORDS = [
     "the",
     "keeper",
@@ -92,7 +91,7 @@ def test_results_are_in_the_order_of_the_items_and_each_item_is_padded_by_its_ow
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.full)])
 def test_vectors_and_scores_depend_on_their_texts_alone(dtype: str) -> None:
     """Among others, in another order, and after others that are in the cache."""
     embedder, cache = SentenceTransformerEmbedder(dtype=dtype), Cache(None)

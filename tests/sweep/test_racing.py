@@ -152,6 +152,7 @@ def test_decisions_that_do_not_fit_what_was_measured_are_refused(found: SweepRes
         load_sweep_result(folder)
 
 
+@pytest.mark.full
 def test_a_race_that_is_killed_goes_on_to_the_same_result(found: SweepResult, tmp_path: Path):
     file = tmp_path / "space.yaml"
     file.write_text(yaml.safe_dump(SPACE, sort_keys=False), encoding="utf-8")
