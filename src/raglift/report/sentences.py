@@ -148,10 +148,12 @@ def failure_analysis_sentence(losses: FailureAnalysis, system: str = "") -> str:
         return ""
     found, k = losses.of("found").facts, losses.k
     share = f"{found:,} of {counted(losses.facts, 'fact')} ({percent_text(found / losses.facts, 0)})"
+    if found == losses.facts > 1:
+        share = f"all {counted(found, 'fact')}"
     said = f"{f'With {system}, ' if system else ''}{share} {'is' if found == 1 else 'are'} found in the top {k}"
     lost = sorted((loss for loss in losses.losses if loss.facts and loss.outcome != "found"), key=lambda x: -x.facts)
     if not lost:
-        return f"{said}."
+        return f"{said[0].upper()}{said[1:]}."
     first, rest = lost[0], losses.facts - found
     are = "is" if first.facts == 1 else "are"
     if len(lost) == 1:
