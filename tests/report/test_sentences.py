@@ -117,7 +117,7 @@ def test_failures_are_counted(ranked):
     ("losses", "expected"),
     [
         ([("found", 0)], ""),
-        ([("found", 43)], "43 of 43 facts (100%) are found in the top 10."),
+        ([("found", 43)], "All 43 facts are found in the top 10."),
         ([("found", 42), ("dropped", 1)],
          "42 of 43 facts (98%) are found in the top 10; the other one is dropped by rerank."),
         ([("found", 325), ("below_k", 44), ("not_retrieved", 20)],
