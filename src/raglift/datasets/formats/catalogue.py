@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 from raglift.datasets.documents import LINES_SUFFIXES, read_documents
 from raglift.datasets.formats import autorag, beir, hub, ir_names, llama_index, own, trec
 from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
-from raglift.datasets.formats.presets import PRESETS, recognize_preset
+from raglift.datasets.formats.presets import PRESETS, PresetName, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, TABLE_SUFFIXES, read_rows, suffix_of
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.types.anchors import Resolution
@@ -38,11 +38,7 @@ FormatName = Literal[
     "hf",
     "ir",
     "rows",
-    "squad",
-    "ragas",
-    "langsmith",
-    "deepeval",
-    "langfuse",
+    PresetName,
 ]
 """The name of a format, as `load_dataset` takes it."""
 
