@@ -27,7 +27,7 @@ def test_both_are_matched_by_coverage_and_containment_is_told(runs):
         "the run has other chunks than the baseline, so both are matched by coverage; by containment, NDCG@10 is 0.302 "
         "→ 0.717"
     ) in result.notes
-    assert "10 hits are 42 % of the index (24 chunks)" in result.notes
+    assert "10 hits are 42% of the index (24 chunks)" in result.notes
 
 
 def test_the_named_metric_decides(runs):

@@ -173,7 +173,7 @@ def primary_notes(evaluation: Evaluation) -> list[Note]:
     if share is not None and inventory is not None:
         hits = "1 hit is" if primary.k == 1 else f"{primary.k} hits are"
         chunks = f"{inventory.chunks:,} chunk{'s' * (inventory.chunks != 1)}"
-        notes.append(Note(f"{hits} {share * 100:.0f} % of the index ({chunks})", "primary"))
+        notes.append(Note(f"{hits} {share * 100:.0f}% of the index ({chunks})", "primary"))
     return notes
 
 

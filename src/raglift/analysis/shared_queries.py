@@ -60,7 +60,8 @@ def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
                 raise ConfigurationError(
                     f"compare: {first!r} and {name!r} were scored by different rules: {what} is "
                     f"{_settings(other, mine)} and {_settings(mine, other)}; expected the same: score one again with "
-                    "rl.rescore(evaluation, match=…, profile=…), which asks no system again"
+                    f"`raglift rescore RUN --{what} … -o FOLDER` or rl.rescore(evaluation, {what}=…), which ask no "
+                    "system again"
                 )
 
 

@@ -10,7 +10,7 @@ from raglift.datasets.formats.catalogue import FORMATS, recognize_format
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.utilities.display import printable
+from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def run(request: Convert) -> None:
     path = write_dataset(dataset, request.output, format=cast("WrittenFormat", request.write_as))
     read_as = request.read_as or recognize_format(user_path(request.source), _options(request))
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
-    documents = f" and {len(dataset.documents):,} documents" if dataset.documents else ""
+    documents = f" and {counted(len(dataset.documents), 'document')}" if dataset.documents else ""
     if request.as_json:
         print_json(
             {
@@ -45,7 +45,7 @@ def run(request: Convert) -> None:
         )
         return
     sys.stdout.write(
-        f"wrote {len(dataset):,} queries{documents} to {path} ({origin} to {FORMATS[request.write_as].title})\n"
+        f"wrote {counted(len(dataset), 'query')}{documents} to {path} ({origin} to {FORMATS[request.write_as].title})\n"
     )
     for note in dataset.resolution.notes:
         sys.stdout.write(printable(f"! {note}") + "\n")

@@ -103,7 +103,7 @@ def _findings(evaluation: Evaluation, primary: Metric, seed: int, confidence: fl
 
 def _failures(evaluation: Evaluation) -> list[str]:
     """Return how many queries failed, and why the first did: above everything else, since they count 0."""
-    first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
+    first = next((trace for trace in evaluation.run.traces if trace.error is not None), None)
     if first is None:
         return []
-    return [f"{failure_sentence(evaluation)} The first: {first}"]
+    return [f"{failure_sentence(evaluation)} The first, {first.query_id}: {first.error}"]

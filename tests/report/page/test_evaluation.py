@@ -83,7 +83,7 @@ def test_loss_tags_and_moved_queries_have_their_sections(reranked, page):
 
 def test_few_queries_failures_and_notes_are_told(ranked):
     document = evaluation_page(ranked([1, 2, RuntimeError("down")], reranked=[1, 1, 1], unlabelled=[1]))
-    assert document.warnings[0] == "1 of 3 queries failed and counts 0. The first: retrieve: RuntimeError: down"
+    assert document.warnings[0] == "1 of 3 queries failed and counts 0. The first, q0002: retrieve: RuntimeError: down"
     assert document.warnings[1].startswith("only 2 labelled queries: ")
     assert dict(document.measured)["Failed queries"] == "1 (scored as 0)"
     assert any("no labels" in note for note in document.notes)
@@ -95,7 +95,7 @@ def test_of_a_run_that_failed_whole_no_zeros_are_charted(ranked):
     with pytest.raises(QueryFailed) as caught:
         ranked([down, down, down], reranked=[1, 1, 1])
     document = evaluation_page(caught.value.evaluation)
-    assert document.warnings[0] == "All 3 queries failed and count 0. The first: retrieve: RuntimeError: down"
+    assert document.warnings[0] == "All 3 queries failed and count 0. The first, q0000: retrieve: RuntimeError: down"
     assert document.lead == "All 3 queries failed and count 0."
     assert not document.headline.rows
     assert [one.heading for one in document.sections] == ["Why queries failed"]
