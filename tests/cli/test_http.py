@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.sweep.loading import load_sweep
-from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 
 LABELS = """\

@@ -17,7 +17,7 @@ import yaml
 from raglift.datasets.formats.catalogue import FORMATS
 from raglift.metrics.registry import MEASURES
 from raglift.retrieval.services.mapping import load_mapping
-from raglift.sweep.loading import load_sweep
+from raglift.sweep.specification.record import load_sweep
 
 from .pages import PAGES, ROOT, Page, differing, faults, read_page, runnable
 

@@ -20,7 +20,7 @@ import raglift as rl
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.sweep.engine import load_sweep_result
-from raglift.sweep.loading import load_sweep
+from raglift.sweep.specification.record import load_sweep
 from raglift.types.labels import Query
 
 from .pages import ROOT, read_page

@@ -9,7 +9,7 @@ from raglift.matching.match import grade_by_labels, match_rankings
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.budgets import tokens
 from raglift.metrics.computing import compute
-from raglift.metrics.judged_measures import Judged
+from raglift.metrics.graded_measures import Judged
 from raglift.types.documents import Chunk
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.rankings import Ranking

@@ -10,7 +10,7 @@ from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute, score_rankings
-from raglift.metrics.judged_measures import Judged
+from raglift.metrics.graded_measures import Judged
 from raglift.types.documents import Chunk
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.metric import Metric

@@ -16,11 +16,11 @@ from raglift.report.factors import effect_sentence
 from raglift.report.format import difference_text
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval.retrievers import RetrieverSpec
-from raglift.sweep.effects import reranker_sentence
-from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import Cell
+from raglift.sweep.view import sweep_document
+from raglift.sweep.view_sections import reranker_sentence
 
 QUERIES = 60
 BM25 = RetrieverSpec("bm25")

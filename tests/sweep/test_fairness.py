@@ -6,8 +6,7 @@ from raglift.metrics.computing import mean_title
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
 from raglift.results.comparison import compare
-from raglift.sweep.loading import load_sweep
-from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.sweep.view import sweep_view
 from raglift.types.metric import Tokens
 

@@ -10,10 +10,9 @@ import pytest
 from raglift.datasets.loading import load_dataset
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import run_sweep
-from raglift.sweep.loading import load_sweep
 from raglift.sweep.measuring import Remembered, candidate_pairs
 from raglift.sweep.result import SweepResult
-from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking

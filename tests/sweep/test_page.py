@@ -12,10 +12,10 @@ from raglift.errors import ConfigurationError
 from raglift.rendering.document import Document, Section
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
-from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
+from raglift.sweep.view import sweep_document
 from raglift.types.dataset import Dataset
 
 

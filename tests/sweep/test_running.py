@@ -13,9 +13,8 @@ from raglift.errors import ConfigurationError, MissingDependency, RunError
 from raglift.metrics.custom import metric
 from raglift.metrics.registry import MEASURES
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.loading import load_sweep
 from raglift.sweep.planning import Plan
-from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.types.dataset import Dataset
 
 OTHERWISE = "the dataset, a mapping file, the code of a metric or raglift itself"

@@ -13,12 +13,11 @@ from raglift.rendering.terminal import as_text, document_parts
 from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
-from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
+from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan, plan_text
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
-from raglift.sweep.terminal import plan_text
 from raglift.sweep.view import sweep_view
 from raglift.types.dataset import Dataset
 

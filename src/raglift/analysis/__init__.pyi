@@ -2,6 +2,7 @@ from .answering import Abstention as Abstention
 from .answering import AnsweredShare as AnsweredShare
 from .answering import AtThreshold as AtThreshold
 from .answering import abstention as abstention
+from .costs import tradeoff as tradeoff
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain
@@ -38,7 +39,6 @@ from .sessions import Agents as Agents
 from .sessions import SessionAnalysis as SessionAnalysis
 from .sessions import compared_agents as compared_agents
 from .sessions import session_analysis as session_analysis
-from .tradeoffs import tradeoff as tradeoff
 from .truncation import Truncation as Truncation
 from .truncation import truncation_of as truncation_of
 from .tuning import Setting as Setting

@@ -1,18 +1,27 @@
-"""What is known of the costs of systems, and which of them is cheaper."""
+"""The costs of systems: what is known of them, which is cheaper, and quality against cost, with the Pareto front."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from raglift.analysis.chunking import last_hits
-from raglift.analysis.tradeoffs import check_known, context_tokens_of
+from raglift.analysis.paired_statistics import scored
+from raglift.analysis.records import SystemCost, Tradeoff
+from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
+    from raglift.types.metric import Metric
+    from raglift.types.rankings import Cost
 
 
 SAME = 1.1
@@ -136,3 +145,158 @@ _MEASURED: dict[str, Callable[[Evaluation], float | None]] = {
     EMBEDDING: _embedding,
     INDEX: _index_bytes,
 }
+
+
+# The Pareto front: the rows that no other row dominates.
+
+
+def beats(rows: ArrayLike) -> NDArray[np.bool_]:
+    """Return which row beats which: it is as good in every column, and better in one.
+
+    The Pareto front is the rows that none beats: `~beats(rows).any(axis=0)`. Equal rows do not beat each other.
+
+    Args:
+        rows: rows × columns of finite numbers; more is better in every column, so costs go in negated.
+
+    Returns:
+        Shape (rows, rows): whether the row of the first axis beats that of the second.
+    """
+    values = np.asarray(rows, dtype=np.float64)
+    winner, loser = values[:, np.newaxis, :], values[np.newaxis, :, :]
+    return np.logical_and((winner >= loser).all(axis=2), (winner > loser).any(axis=2))
+
+
+# Cost against quality: the known costs of each system, and the Pareto front.
+
+
+_CONTEXT = "context_tokens"
+_USUAL = ("latency_p50", _CONTEXT)
+
+
+def _whole(name: str) -> Callable[[Cost], float | None]:
+    return lambda cost: None if cost.whole is None else getattr(cost.whole, name)
+
+
+def _index(name: str) -> Callable[[Cost], float | None]:
+    return lambda cost: None if cost.index is None else getattr(cost.index, name)
+
+
+_COSTS: dict[str, Callable[[Cost], float | None]] = {
+    "latency_p50": _whole("p50"),
+    "latency_p95": _whole("p95"),
+    "index_seconds": _index("seconds"),
+    "index_bytes": _index("bytes"),
+    "chunks": _index("chunks"),
+}
+"""What a run says of its cost, by name."""
+
+
+def tradeoff(
+    comparison: Comparison,
+    quality: Metric | str | None = None,
+    costs: Sequence[str] | None = None,
+    *,
+    known: Mapping[str, Mapping[str, float]] | None = None,
+) -> Tradeoff:
+    """Return cost against quality, and the systems that no other beats in all: see `Comparison.pareto`.
+
+    A system of which a cost is not known, or whose quality is truncated, takes no part in the front.
+    """
+    known = {} if known is None else known
+    metric = scored(comparison.primary if quality is None else quality, comparison.metrics, "quality")
+    check_known(comparison, known)
+    found = {name: _costs_of(comparison, name, metric, known) for name in comparison.names}
+    chosen = _chosen(costs, found, known)
+    rows = []
+    for name in comparison.names:
+        row = comparison.row(name, metric)
+        missing = [cost for cost in chosen if cost not in found[name]]
+        reason = f"not known: {', '.join(missing)}" if missing else None
+        if row.truncated or math.isnan(row.mean):
+            reason = f"no comparable {metric}"
+        rows.append(
+            SystemCost(
+                name, row.mean, {cost: found[name][cost] for cost in chosen if cost not in missing}, left_out=reason
+            )
+        )
+    return Tradeoff(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
+
+
+def has_costs(comparison: Comparison) -> bool:
+    """Return whether latency or context tokens are known of some system, so that there is a tradeoff to show."""
+    found = [_costs_of(comparison, name, comparison.primary, {}) for name in comparison.names]
+    return any(cost in of_one for of_one in found for cost in _USUAL)
+
+
+def _with_winners(rows: Sequence[SystemCost], costs: Sequence[str]) -> list[SystemCost]:
+    taking_part = [row for row in rows if row.left_out is None]
+    table = [[row.quality, *(-row.costs[cost] for cost in costs)] for row in taking_part]
+    winners = beats(table).tolist() if table else []
+    beaten_by = {
+        loser.system: tuple(taking_part[place].system for place in range(len(taking_part)) if winners[place][number])
+        for number, loser in enumerate(taking_part)
+    }
+    return [SystemCost(row.system, row.quality, row.costs, beaten_by.get(row.system, ()), row.left_out) for row in rows]
+
+
+def _costs_of(
+    comparison: Comparison, name: str, metric: Metric, known: Mapping[str, Mapping[str, float]]
+) -> dict[str, float]:
+    """Return what is known of one system's costs."""
+    evaluation = comparison.evaluation(name)
+    cost: Cost | None = evaluation.run.cost
+    found = {label: of(cost) for label, of in _COSTS.items()} if cost is not None else {}
+    found[_CONTEXT] = context_tokens_of(comparison, name, metric)
+    found |= {label: by_system.get(name) for label, by_system in known.items()}
+    return {label: float(value) for label, value in found.items() if value is not None and not math.isnan(value)}
+
+
+def context_tokens_of(comparison: Comparison, name: str, metric: Metric) -> float | None:
+    """Return the mean tokens of the hits that the quality looks at; None if they were not counted."""
+    for row in comparison.rows:
+        if row.system == name and row.metric.name == _CONTEXT and row.metric.depth == metric.depth:
+            return row.mean
+    return None
+
+
+def _chosen(
+    costs: Sequence[str] | None, found: Mapping[str, Mapping[str, float]], known: Mapping[str, Mapping[str, float]]
+) -> tuple[str, ...]:
+    """Return the costs to look at, each known of at least one system."""
+    somewhere = {cost for of_one in found.values() for cost in of_one}
+    if costs is None:
+        chosen = tuple(cost for cost in (*_USUAL, *known) if cost in somewhere)
+        if not chosen:
+            raise ConfigurationError(f"pareto: found no cost of any system; expected at least one: {_HOW}")
+        return chosen
+    chosen = (costs,) if isinstance(costs, str) else tuple(dict.fromkeys(costs))
+    possible = [*_COSTS, _CONTEXT, *known]
+    for cost in chosen:
+        if cost not in possible:
+            raise ConfigurationError(f"costs: found {cost!r}; expected one of {', '.join(possible)}")
+        if cost not in somewhere:
+            raise ConfigurationError(f"costs: found no {cost} of any system; expected it of at least one: {_HOW}")
+    if not chosen:
+        raise ConfigurationError(f"costs: found none; expected one or more of {', '.join(possible)}")
+    return chosen
+
+
+_HOW = (
+    "evaluate(..., latency=20) measures latency and the index, the metric context_tokens the tokens, and "
+    "known={'dollars': {'dense': 0.4}} says what you know"
+)
+
+
+def check_known(comparison: Comparison, known: Mapping[str, Mapping[str, float]]) -> None:
+    """Check costs that the caller knows.
+
+    Raises:
+        ConfigurationError: costs of a system that is not there, or that are not numbers.
+    """
+    for cost, by_system in known.items():
+        for name, value in by_system.items():
+            if name not in comparison.names:
+                names = ", ".join(map(repr, comparison.names))
+                raise ConfigurationError(f"known[{cost!r}]: found {name!r}; expected one of {names}")
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise ConfigurationError(f"known[{cost!r}][{name!r}]: found {value!r}; expected a number")

@@ -6,7 +6,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
-from raglift.analysis.tradeoffs import has_costs
+from raglift.analysis.costs import has_costs
 from raglift.analysis.truncation import truncation_of
 from raglift.cli.arguments import checked_budget
 from raglift.cli.json_output import attributes, labels_json, print_json, records

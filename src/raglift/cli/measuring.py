@@ -71,7 +71,7 @@ class Demo:
     "walkthrough",
     START,
     "Retrieval step by step on War and Peace",
-    run="raglift.cli.walkthrough:run",
+    run="raglift.cli.demo:run_walkthrough",
     examples=["raglift corpus fetch war_and_peace", "raglift walkthrough", "raglift walkthrough --all"],
 )
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
-from raglift.apps.review.guard import listen
 from raglift.apps.review.page import check_installed
-from raglift.apps.review.server import open_review, serve
+from raglift.apps.review.server import listen, open_review, serve
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.saving import load_runs
 from raglift.datasets.loading import load_documents

@@ -15,11 +15,11 @@ from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
 from raglift.retrieval.devices import checked_device
 from raglift.stats.margins import checked_margin
-from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.loading import load_sweep
-from raglift.sweep.terminal import print_plan
+from raglift.sweep.planning import print_plan
+from raglift.sweep.specification.record import load_sweep
 from raglift.sweep.view import sweep_view
+from raglift.sweep.view_sections import effects_json
 from raglift.utilities.display import printable
 from raglift.utilities.limits import is_folder
 

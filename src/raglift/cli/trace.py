@@ -171,7 +171,7 @@ def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None)
     from rich.console import Console
 
     from raglift.rendering.terminal import print_document
-    from raglift.tracing.view import traces_view
+    from raglift.tracing.reading import traces_view
 
     detail = Detail.DETAILS if request.details else Detail.SUMMARY
     print_document(traces_view(imported), Console(), detail)

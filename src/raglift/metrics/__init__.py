@@ -12,7 +12,7 @@ import raglift.metrics.graded_measures
 import raglift.metrics.span_measures
 import raglift.metrics.budgets
 import raglift.metrics.prompt_measures
-import raglift.metrics.judged_measures
+import raglift.metrics.graded_measures
 import raglift.metrics.session_measures  # noqa: F401
 # isort: on
 

@@ -17,8 +17,8 @@ from .graded_measures import DCG as DCG
 from .graded_measures import IDCG as IDCG
 from .graded_measures import NDCG as NDCG
 from .graded_measures import RBP as RBP
-from .judged_measures import Bpref as Bpref
-from .judged_measures import Judged as Judged
+from .graded_measures import Bpref as Bpref
+from .graded_measures import Judged as Judged
 from .measure import Choice as Choice
 from .measure import Measure as Measure
 from .measure import Number as Number

@@ -16,6 +16,7 @@ from raglift.analysis.comparison import (
     pair_up,
     rows_of,
 )
+from raglift.analysis.costs import tradeoff
 from raglift.analysis.fairness import with_leads
 from raglift.analysis.frames import frame_of, per_query_frames, row_columns
 from raglift.analysis.lift import comparison_by_tag
@@ -24,7 +25,6 @@ from raglift.analysis.paired_statistics import method_of, method_text
 from raglift.analysis.recommendation import Recommendation, recommendation
 from raglift.analysis.sessions import Agents, compared_agents
 from raglift.analysis.shared_queries import baseline_of, shared_queries
-from raglift.analysis.tradeoffs import tradeoff
 from raglift.analysis.unjudged import unjudged_of
 from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
 from raglift.errors import ConfigurationError

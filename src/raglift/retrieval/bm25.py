@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.retrieval.analyzers import NO_LANGUAGE, Analyzer
-from raglift.retrieval.language_identification import language_of
+from raglift.retrieval.analyzers import NO_LANGUAGE, Analyzer, language_of
 from raglift.types.filters import by_filter
 from raglift.types.rankings import IndexCost, Ranking
 from raglift.utilities.cache import content_key

@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.retrieval.analyzers import NO_LANGUAGE
-from raglift.retrieval.language_identification import language_of
+from raglift.retrieval.analyzers import NO_LANGUAGE, language_of
 from raglift.retrieval.models import EMBEDDED_MODEL, STATIC_MODEL, embedded_model_path
 from raglift.text.words import length_in_letters
 from raglift.types.rankings import Vocabulary

@@ -20,8 +20,7 @@ from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.execution import run_stages
 from raglift.running.filling import Prompt, unfilled_note, without_filling
 from raglift.running.notes import run_notes, usual_depths
-from raglift.running.passes import RERANKED, Depths, Measurement
-from raglift.running.reading import say_what_models_do_not_know, stage_infos
+from raglift.running.passes import RERANKED, Depths, Measurement, say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import (
     checked_rule,
     evaluation_of,

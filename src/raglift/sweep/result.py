@@ -15,9 +15,8 @@ from raglift.rendering.presenting import Presentable, view_of
 from raglift.results.comparison import compare
 from raglift.stats.margins import MARGIN
 from raglift.sweep.charts import SweepPlots, short_names
-from raglift.sweep.page import sweep_document
 from raglift.sweep.specification.cells import NO_RERANKER
-from raglift.sweep.view import sweep_view
+from raglift.sweep.view import sweep_document, sweep_view
 from raglift.types.labels import PEOPLE, LabelSources
 from raglift.utilities.display import encodable
 

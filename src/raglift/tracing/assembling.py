@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raglift.adapters.agents import final_context, stage_name
-from raglift.tracing.conventions.values import question_in
+from raglift.tracing.span_values import question_in
 from raglift.tracing.spans import SEARCHES, Kind, ScoredChunks, Span, keys_of
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Call, Ranking, StageTrace

@@ -1,21 +1,24 @@
-"""`read_traces()`: files of traces as sessions."""
+"""`read_traces()`: files of traces as sessions, and what is shown of them."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.rendering.presenting import view_of, whole
+from raglift.report.format import number_text
 from raglift.running.evaluation import checked_dataset
 from raglift.tracing.attributes import labels_of
-from raglift.tracing.conventions import genai, openinference
+from raglift.tracing.conventions import CONVENTIONS
 from raglift.tracing.decoding import SpanColumns, files_in, spans_in
 from raglift.tracing.joining import sessions_of
 from raglift.tracing.records import TraceImport
 from raglift.tracing.spans import Kind, Options, RawSpan, Span, trees_of
-from raglift.tracing.view import traces_view
+from raglift.utilities.display import counted, excerpt
 from raglift.utilities.strict_files import as_file
 from raglift.utilities.validation import described, fault
 
@@ -23,10 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from raglift.errors import Fault
+    from raglift.tracing.records import ImportedTrace
     from raglift.types.dataset import Dataset
-
-
-_CONVENTIONS = (openinference.span_of, genai.span_of)
 
 
 def _read_span(raw: RawSpan, options: Options) -> Span:
@@ -36,7 +37,7 @@ def _read_span(raw: RawSpan, options: Options) -> Span:
         raw: the span as it was exported.
         options: how it is read.
     """
-    for convention in _CONVENTIONS:
+    for convention in CONVENTIONS:
         span = convention(raw, options)
         if span is not None:
             lost = f"{raw.dropped} attributes, which the exporter left out" if raw.dropped else span.lost
@@ -111,6 +112,74 @@ def _spans(given: Iterable[Any], faults: list[Fault], options: Options) -> Itera
         for path in files_in(each):
             with as_file(path) as file:
                 yield from (_read_span(raw, options) for raw in spans_in(file, faults, options))
+
+
+_FIRST, _MOST, _LONGEST = 20, 200, 80
+
+
+def traces_view(found: TraceImport) -> Document:
+    """Return what is shown of traces: how many were joined, those that were not, and what could not be read."""
+    joined = [trace for trace in found.traces if trace.query_id is not None]
+    left = found.not_joined
+    queries = len({session.query_id for session in found.sessions})
+    by = Counter(trace.joined_by for trace in joined)
+    how = ", ".join(f"{by[name]:,} by {name}" for name in ("id", "text") if by[name])
+    answered = sum(trace.calls == 0 for trace in joined)
+    measured = (
+        ("Spans", f"{found.spans:,}"),
+        ("Joined", f"{counted(len(joined), 'trace')} of {len(found.traces):,}" + (f": {how}" if how else "")),
+        ("Queries", f"{queries:,} of {found.queries:,} have a session"),
+        ("Calls", f"{sum(trace.calls for trace in joined):,}, {sum(trace.failed_calls for trace in joined):,} failed"),
+        *((("Without a search", counted(answered, "session")),) if answered else ()),
+        *_models(joined),
+    )
+    sections = [
+        *(
+            [Section("Further traces", (), (_left(left[_FIRST:_MOST]),), detail=Detail.DETAILS)]
+            if left[_FIRST:]
+            else ()
+        ),
+        *([Section("Could not be read", tuple(map(str, found.faults[:_MOST])))] if found.faults else ()),
+    ]
+    share = f"{counted(len(joined), 'trace')} of {len(found.traces):,} became sessions" + (f" ({how})" if how else "")
+    calls = f"{queries:,} of {counted(found.queries, 'query')}, {counted(sum(trace.calls for trace in joined), 'call')}"
+    faults = f" {counted(len(found.faults), 'fault')} in what was read." if found.faults else ""
+    return Document(
+        f"{found.dataset}: traces",
+        f"{share}: {calls}.{faults}",
+        _left(left[:_FIRST]),
+        measured,
+        sections=tuple(sections),
+        printed=Detail.SUMMARY,
+    )
+
+
+def _models(joined: list[ImportedTrace]) -> tuple[tuple[str, str], ...]:
+    calls = sum(trace.model_calls for trace in joined)
+    given = [trace.prompt_tokens for trace in joined if trace.prompt_tokens is not None]
+    made = [trace.answer_tokens for trace in joined if trace.answer_tokens is not None]
+    if not calls:
+        return ()
+    tokens = f", {sum(given):,} tokens in, {sum(made):,} out" if given or made else ""
+    return (("Language models", f"{counted(calls, 'call')}{tokens}"),)
+
+
+def _left(traces: tuple[ImportedTrace, ...]) -> Table:
+    rows = tuple(
+        row_of(
+            (
+                trace.trace_id[:_LONGEST],
+                trace.where,
+                trace.reason.replace("_", " "),
+                excerpt(trace.detail or trace.question, _LONGEST),
+                f"{trace.calls:,}",
+                "–" if trace.seconds is None else number_text(trace.seconds),
+            )
+        )
+        for trace in traces
+    )
+    columns = ("trace", "where", "not joined", "found", "calls", "seconds")
+    return Table("Traces that were not joined", columns, rows, text_columns=(0, 1, 2, 3), optional=(5, 1))
 
 
 view_of.register(TraceImport, whole(traces_view))

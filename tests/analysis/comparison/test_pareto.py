@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.analysis.tradeoffs import beats
+from raglift.analysis.costs import beats
 
 ROWS = st.integers(1, 4).flatmap(
     lambda columns: st.lists(

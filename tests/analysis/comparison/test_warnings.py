@@ -8,7 +8,7 @@ import pytest
 from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.truncation import read_in_part_notes
 from raglift.results.comparison import compare
-from raglift.running.reading import stage_infos
+from raglift.running.passes import stage_infos
 from raglift.types.rankings import Ranking, StageTrace
 
 

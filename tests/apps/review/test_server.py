@@ -15,8 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from raglift.apps.review.guard import LOOPBACK, listen
-from raglift.apps.review.server import MOST_BYTES, application, open_review
+from raglift.apps.review.server import LOOPBACK, MOST_BYTES, application, listen, open_review
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.results.evaluation import Evaluation
 from raglift.types.dataset import Dataset

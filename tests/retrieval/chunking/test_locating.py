@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
+from raglift.adapters.splitters import locate_pieces
 from raglift.retrieval.chunkers import RecursiveChunker
-from raglift.retrieval.locating import locate_pieces
 from raglift.text.tokens import load_encoding
 from raglift.types.documents import Document
 

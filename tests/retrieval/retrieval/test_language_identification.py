@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.retrieval.analyzers import LANGUAGES, NO_LANGUAGE
-from raglift.retrieval.language_identification import language_of
+from raglift.retrieval.analyzers import LANGUAGES, NO_LANGUAGE, language_of
 
 # Article 1 of the Universal Declaration of Human Rights, which is in the public domain
 _FOLDER = Path(__file__).parents[2] / "languages"

@@ -5,7 +5,7 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import DEFAULT_METRICS
-from raglift.metrics.judged_measures import Judged
+from raglift.metrics.graded_measures import Judged
 from raglift.metrics.rank_measures import Recall
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation

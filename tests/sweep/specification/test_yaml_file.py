@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from raglift.errors import SweepError
-from raglift.sweep.loading import load_sweep
+from raglift.sweep.specification.record import load_sweep
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweeps.md"
 

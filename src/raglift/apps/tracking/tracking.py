@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import interval_of, primary_of
 from raglift.analysis.shared_queries import system_name
-from raglift.apps.tracking import mlflow, wandb
 from raglift.apps.tracking.records import Record, reason_of, tracker_name
+from raglift.apps.tracking.trackers import MLFLOW_ENVIRONMENT, WANDB_ENVIRONMENT, MlflowTracker, WandbTracker
 from raglift.errors import ConfigurationError, MissingDependency, RagliftError, TrackingFailed
 from raglift.llm.dot_env import load_dot_env
 from raglift.results.evaluation import Evaluation
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 TRACKERS: Mapping[str, Callable[[Any, str | None], Tracker]] = {
-    "mlflow": mlflow.MlflowTracker,
-    "wandb": wandb.WandbTracker,
+    "mlflow": MlflowTracker,
+    "wandb": WandbTracker,
 }
 """The trackers by name."""
-_ENVIRONMENT = mlflow.ENVIRONMENT | wandb.ENVIRONMENT
+_ENVIRONMENT = MLFLOW_ENVIRONMENT | WANDB_ENVIRONMENT
 _LONGEST_NAME = 120
 _LOOK_AT = {
     "mlflow": "a store that can be written, named by MLFLOW_TRACKING_URI (a server's http://…, or sqlite:///mlflow.db)",

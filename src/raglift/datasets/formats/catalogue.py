@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from raglift.datasets.documents import LINES_SUFFIXES, read_documents
-from raglift.datasets.formats import autorag, beir, hub, ir_names, llama_index, own, trec
+from raglift.datasets.formats import autorag, beir, hub, llama_index, own, trec
 from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
 from raglift.datasets.formats.presets import PRESETS, PresetName, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, TABLE_SUFFIXES, read_rows, suffix_of
@@ -137,7 +137,7 @@ _ALL = (
         ("documents", "split", "subset", "revision", "columns", "decode", "where"),
         hub.PREFIX,
     ),
-    Format("ir", "ir_datasets", ir_names.read_ir_dataset, ("documents",), ir_names.PREFIX),
+    Format("ir", "ir_datasets", trec.read_ir_dataset, ("documents",), trec.PREFIX),
     Format("rows", "rows", _read_rows, ("documents", *_OF_ROWS)),
     *(
         Format(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.costs import tradeoff
 from raglift.analysis.explanation import over_k as mean_by_depth
 from raglift.analysis.paired_statistics import is_bounded, primary_of, scored
 from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import compared_agents, session_analysis
-from raglift.analysis.tradeoffs import tradeoff
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import parse

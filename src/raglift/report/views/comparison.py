@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.costs import CONTEXT
+from raglift.analysis.costs import CONTEXT, has_costs, tradeoff
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
@@ -17,7 +17,6 @@ from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
 from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import compared_agents
 from raglift.analysis.shared_queries import named
-from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import new_evidence

@@ -12,8 +12,7 @@ from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.addresses import parse_mcp_reference
 from raglift.retrieval.services.mapping import FILTER, is_secret_header, mapping_of, resolved, texts_of
 from raglift.retrieval.services.mcp_connection import CLOSING_SECONDS, Connection, Server, require_sdk
-from raglift.retrieval.services.mcp_results import ResultReader
-from raglift.retrieval.services.mcp_tools import planned_call
+from raglift.retrieval.services.mcp_tools import ResultReader, planned_call
 from raglift.retrieval.services.retriever import ServiceRetriever
 from raglift.utilities.display import Secrets
 from raglift.utilities.event_loops import is_own_loop, result_of

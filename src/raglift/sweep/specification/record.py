@@ -1,13 +1,15 @@
-"""`Sweep`: the user's specification of what to measure."""
+"""`Sweep`: the user's specification of what to measure, and how it is read from a YAML file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from raglift.datasets.loading import title_of
+from raglift.errors import ConfigurationError, SweepError
 from raglift.matching.rule import MODES, MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
@@ -20,7 +22,10 @@ from raglift.running.settings import MeasuringSettings
 from raglift.stats.margins import MARGIN
 from raglift.sweep.specification import models
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
+from raglift.sweep.specification.validation import checked
+from raglift.utilities.limits import resolved, user_path
 from raglift.utilities.settings import Bounds, OneOf
+from raglift.utilities.strict_files import InvalidYaml, YamlFields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -223,3 +228,36 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value if value is None or isinstance(value, (str, int, float)) else value.name
+
+
+def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sweep:
+    """Read a sweep from a YAML file; docs/how-to/sweeps.md describes it.
+
+    The fields are those of `Sweep`, each value in its text form. Relative paths are relative to the folder of the file.
+    Nothing is run or imported, and no model is loaded.
+
+    Args:
+        path: the file.
+        budget: how many tokens a prompt has where the file does not say; None for the default of `Sweep`.
+
+    Raises:
+        SweepError: the file is not there, is not YAML, or does not describe a sweep; every fault is listed.
+        ConfigurationError: `path` is not a path.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ConfigurationError(f"load_sweep: found a {type(path).__name__}; expected the path of a YAML file")
+    file = user_path(path)
+    reading = YamlFields(file.name, "the fields of a sweep, as dataset: lighthouse")
+    try:
+        given = reading.read(file)
+    except InvalidYaml as error:
+        raise SweepError(file.name, [error.fault]) from None
+    defaults = DEFAULTS if budget is None else {**DEFAULTS, "budget": budget}
+    try:
+        values = checked(Sweep, given, defaults, reading.locate, folder=resolved(file).parent)
+    except SweepError as error:
+        raise SweepError(str(path), reading.with_faults(error.faults)) from None
+    if reading.faults:
+        raise SweepError(str(path), reading.with_faults(()))
+    named = given.get("primary") is not None
+    return Sweep(**values if named else {**values, "primary": None})

@@ -1,1 +1,0 @@
-"""What the attributes of spans mean, by each convention."""
