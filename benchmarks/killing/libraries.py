@@ -15,7 +15,7 @@ import raglift.cli.app
 import raglift.cli.evaluate
 import raglift.cli.generate
 import raglift.cli.grade
-import raglift.cli.review
+import raglift.cli.serving
 import raglift.cli.sweep
 import raglift.grading.grading
 import raglift.report.page.rendering

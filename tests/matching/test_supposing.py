@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raglift.analysis.unjudged import with_facts
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
-from raglift.matching.supposing import with_facts
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
 from raglift.metrics.profiles.registry import PROFILES

@@ -227,7 +227,7 @@ class Explain:
     "rescore",
     MEASURE,
     "Score a saved run again, by other rules",
-    run="raglift.cli.rescore:run",
+    run="raglift.cli.scoring:rescore_run",
     examples=[
         "raglift rescore runs/bm25 --match coverage -k 5,20",
         "raglift rescore runs/bm25 --labels new.jsonl \\",

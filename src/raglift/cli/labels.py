@@ -85,7 +85,7 @@ class AuditDataset:
     "convert",
     None,
     "Convert a dataset to another format",
-    run="raglift.cli.convert:run",
+    run="raglift.cli.datasets:convert",
     examples=[
         "raglift labels convert beir/scifact -o scifact",
         "raglift labels convert q.csv -o mine \\",
@@ -160,7 +160,7 @@ class Relabel:
     "list",
     None,
     "List the bundled corpora",
-    run="raglift.cli.corpus:list_all",
+    run="raglift.cli.datasets:list_all",
     examples=["raglift corpus list"],
 )
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class ListCorpora:
     "show",
     None,
     "Show the source and licence of a corpus",
-    run="raglift.cli.corpus:show",
+    run="raglift.cli.datasets:show",
     examples=["raglift corpus show war_and_peace"],
 )
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class ShowCorpus:
     "fetch",
     None,
     "Download the text of a corpus",
-    run="raglift.cli.corpus:fetch_text",
+    run="raglift.cli.datasets:fetch_text",
     examples=["raglift corpus fetch war_and_peace"],
 )
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class FetchCorpus:
     "review",
     None,
     "Label hits by hand in the browser",
-    run="raglift.cli.review:run",
+    run="raglift.cli.serving:serve_review",
     examples=[
         "raglift labels review my.jsonl runs/bm25 runs/hybrid",
     ],

@@ -96,7 +96,7 @@ class Gate:
     "track",
     CI,
     "Log saved runs to MLflow or W&B",
-    run="raglift.cli.score:run_track",
+    run="raglift.cli.scoring:run_track",
     examples=["raglift track runs/bm25 --to mlflow", "raglift track runs/* --to mlflow,wandb --no-files"],
 )
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Track:
     "score",
     FILES,
     "Score rankings in files: TREC, JSON Lines",
-    run="raglift.cli.score:run",
+    run="raglift.cli.scoring:score",
     examples=[
         "raglift score --run bm25.trec --qrels qrels.txt",
         "raglift score --run a.trec,b.trec --qrels qrels.txt",
@@ -156,7 +156,7 @@ class Score:
     "export",
     FILES,
     "Export a run as TREC or Parquet",
-    run="raglift.cli.score:run_export",
+    run="raglift.cli.scoring:run_export",
     examples=[
         "raglift export runs/bm25 -o trec",
         "raglift export runs/bm25 -o out --format parquet",
@@ -185,7 +185,7 @@ class Export:
     "mcp",
     MORE,
     "Serve a folder to a coding agent over MCP",
-    run="raglift.cli.mcp:run",
+    run="raglift.cli.serving:serve_agents",
     examples=["raglift mcp .", "raglift mcp . --allow-write --allow-code"],
 )
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Mcp:
     "metrics",
     MORE,
     "List all metrics with their formulas",
-    run="raglift.cli.metrics:run",
+    run="raglift.cli.scoring:list_metrics",
     examples=["raglift metrics", "raglift metrics ndcg"],
 )
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
+import raglift.report.views.analyses  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.comparison import (
     Alike,
     apart_from,
@@ -251,8 +251,7 @@ class Comparison(Presentable):
             ConfigurationError: a path that cannot be written.
             MissingDependency: a package that pages are made with is not installed.
         """
-        from raglift.report.page.rendering import write_page
-        from raglift.report.page.results import comparison_page
+        from raglift.report.page.rendering import comparison_page, write_page
 
         return write_page(comparison_page(self, also=also), path, overwrite=overwrite)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
+import raglift.report.views.analyses  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.answering import DELTA, RISK, abstention
 from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.frames import evaluation_frame, per_query_frame
@@ -402,8 +402,7 @@ class Evaluation(Presentable):
                 range, or a path that cannot be written.
             MissingDependency: a package that pages are made with is not installed.
         """
-        from raglift.report.page.rendering import write_page
-        from raglift.report.page.results import evaluation_page
+        from raglift.report.page.rendering import evaluation_page, write_page
 
         document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence, also=also)
         return write_page(document, path, overwrite=overwrite)

@@ -16,8 +16,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Detail, Document, Figure, Section, Table, row_of
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.rendering import Page
-from raglift.report.page.results import evaluation_page
+from raglift.report.page.rendering import Page, evaluation_page
 from raglift.report.recommendation import (
     equals_table,
     next_sentence,

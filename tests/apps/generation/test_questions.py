@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.apps.generation.passages import Passages
 from raglift.apps.generation.questions import (
     DEFAULT_STYLES,
     STYLES,
+    Passages,
     fault_of,
     gives_away,
     locate,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from raglift.cli import review
+from raglift.cli import serving
 from raglift.cli.app import app
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset
@@ -159,16 +159,16 @@ HERE = threading.local()
 def serve_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ServedHere]]:
     """Start `raglift labels review LABELS …` on a thread; it is ended at the end, and saves what is left."""
     servers: list[uvicorn.Server] = []
-    serving, run = review.serve, uvicorn.Server.run
+    original, run = serving.serve, uvicorn.Server.run
 
     def told(desk: Any, listener: Any, announce: Callable[[str], None]) -> None:
-        serving(desk, listener, HERE.told)
+        original(desk, listener, HERE.told)
 
     def recorded(server: uvicorn.Server, **options: Any) -> None:
         servers.append(server)
         run(server, **options)
 
-    monkeypatch.setattr(review, "serve", told)
+    monkeypatch.setattr(serving, "serve", told)
     monkeypatch.setattr(uvicorn.Server, "run", recorded)
     started: list[ServedHere] = []
 

@@ -8,7 +8,7 @@ import pytest
 
 import raglift as rl
 from raglift.rendering.document import Document, Section
-from raglift.report.page.results import comparison_page
+from raglift.report.page.rendering import comparison_page
 from raglift.report.views.comparison import other_of
 from raglift.types.rankings import Cost, StageLatency
 

@@ -6,7 +6,7 @@ import pytest
 
 from raglift.errors import QueryFailed
 from raglift.rendering.document import Document, Section
-from raglift.report.page.results import evaluation_page
+from raglift.report.page.rendering import evaluation_page
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6

@@ -13,8 +13,7 @@ import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.query_browser import packed
-from raglift.report.page.rendering import Page, render
-from raglift.report.page.results import comparison_page, evaluation_page
+from raglift.report.page.rendering import Page, comparison_page, evaluation_page, render
 from raglift.types import Fact, Passage, Query
 
 TEXTS = {

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import BaseModel
 
-from raglift.apps.generation.passages import Passages
 from raglift.apps.generation.questions import (
     DEFAULT_STYLES,
     REASONS,
     STYLES,
     Draft,
+    Passages,
     Rejection,
     Reply,
     Task,

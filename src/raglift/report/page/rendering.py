@@ -1,30 +1,39 @@
-"""A page as one HTML file: templates, inlined styles and scripts, and the query browser's data."""
+"""The HTML page of a document and its queries: of an evaluation, of a comparison, or as it is given."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from raglift.analysis.paired_statistics import primary_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document
+from raglift.rendering.presenting import Presentable, sections_of
+from raglift.report.page.gathering import drill_down
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
 from raglift.report.page.query_browser import packed
+from raglift.report.views.comparison import comparison_view, other_of
+from raglift.report.views.evaluation import evaluation_view
 from raglift.utilities.display import printable, shorten
 from raglift.utilities.limits import is_folder, is_stream, is_there
 from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from jinja2 import Environment
 
     from raglift.report.page.query_browser import DrillDown
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
+    from raglift.types.metric import Metric
 
 
 # Inlined styles and scripts, allowed by their hashes only.
@@ -237,3 +246,41 @@ def _environment() -> Environment:
 def _clamped(text: str, most: int) -> str:
     """Return at most so many characters of a text, and none that could reorder a line."""
     return printable(shorten(text, most))
+
+
+def evaluation_page(
+    evaluation: Evaluation,
+    *,
+    primary: Metric | str | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    also: Sequence[Presentable] = (),
+) -> Page:
+    """Return the page of one evaluation.
+
+    Raises:
+        ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
+            range.
+    """
+    decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
+    view = evaluation_view(evaluation, decides, seed=seed, confidence=confidence)
+    queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
+    return Page(**_content(view, also), queries=queries)
+
+
+def comparison_page(comparison: Comparison, *, also: Sequence[Presentable] = ()) -> Page:
+    """Return the page of a comparison."""
+    other = other_of(comparison)
+    queries = drill_down(
+        dict(zip(comparison.names, comparison.evaluations, strict=True)),
+        left=(comparison.baseline, comparison.evaluation(comparison.baseline).after),
+        right=(other, comparison.evaluation(other).after),
+        primary=comparison.primary,
+    )
+    return Page(**_content(comparison_view(comparison), also), queries=queries)
+
+
+def _content(view: Document, also: Sequence[Presentable]) -> dict[str, Any]:
+    """Return the fields of a document, with the sections of further results first."""
+    content = {field.name: getattr(view, field.name) for field in fields(Document)}
+    return content | {"sections": (*sections_of(also), *view.sections)}

@@ -8,9 +8,19 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
+from raglift.analysis.answering import Abstention
+from raglift.analysis.explanation import Explanation
+from raglift.analysis.factors import FactorEffects
+from raglift.analysis.outcomes import FailureAnalysis
+from raglift.analysis.recommendation import Recommendation
+from raglift.analysis.records import Lift, TagSlices, Tradeoff
+from raglift.analysis.sessions import Agents, SessionAnalysis
+from raglift.analysis.tuning import Tuning
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_from
+from raglift.rendering.presenting import view_of, whole
 from raglift.report.cells import figure_cell
+from raglift.report.factors import effects_view
 from raglift.report.format import (
     brackets,
     earned_lines,
@@ -24,18 +34,19 @@ from raglift.report.format import (
     signed,
     stage_title,
 )
+from raglift.report.recommendation import recommendation_view
 from raglift.report.sentences import EXPLORATORY, failure_analysis_sentence
 from raglift.report.views.comparison import tradeoff_sentences, tradeoff_table
+from raglift.report.views.evaluation import lift_view
 from raglift.report.views.parts import failure_table, few_text, slices_table
+from raglift.report.views.sessions import agents_view, sessions_view
 from raglift.types.labels import LabelSources, passage_text
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
-    from raglift.analysis.answering import Abstention, AnsweredShare
-    from raglift.analysis.explanation import ExplainedHit, Explanation
-    from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
-    from raglift.analysis.records import TagSlices, Tradeoff
-    from raglift.analysis.tuning import Tuning
+    from raglift.analysis.answering import AnsweredShare
+    from raglift.analysis.explanation import ExplainedHit
+    from raglift.analysis.outcomes import OutcomeFacts
     from raglift.types.labels import Fact
     from raglift.types.metric import Calls, Metric, Tokens
 
@@ -314,3 +325,16 @@ def _abstention_method(found: Abstention) -> str:
         "Pearson), that of AUROC is Newcombe's (2006). The guarantee holds for questions like these, as long as the "
         "index, the models and their settings stay the same."
     )
+
+
+view_of.register(Lift, lift_view)
+view_of.register(TagSlices, whole(slices_view))
+view_of.register(Tradeoff, whole(tradeoff_view))
+view_of.register(Recommendation, whole(recommendation_view))
+view_of.register(FailureAnalysis, whole(failure_analysis_view))
+view_of.register(SessionAnalysis, whole(sessions_view))
+view_of.register(Agents, whole(agents_view))
+view_of.register(Abstention, whole(abstention_view))
+view_of.register(Tuning, whole(tuning_view))
+view_of.register(Explanation, whole(explanation_view))
+view_of.register(FactorEffects, whole(effects_view))

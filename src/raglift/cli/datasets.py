@@ -1,21 +1,26 @@
-"""`raglift corpus list|show|fetch`."""
+"""`raglift corpus list|show|fetch` and `raglift labels convert`."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from raglift.cli.json_output import attributes, print_json
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
+from raglift.datasets.formats.catalogue import FORMATS, recognize_format
+from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
-from raglift.errors import CorpusError, DatasetError
-from raglift.utilities.display import printable
+from raglift.errors import ConfigurationError, CorpusError, DatasetError
+from raglift.utilities.display import counted, printable
+from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.cli.labels import FetchCorpus, ListCorpora, ShowCorpus
+    from raglift.cli.labels import Convert, FetchCorpus, ListCorpora, ShowCorpus
+    from raglift.datasets.formats.catalogue import FormatName, FormatOptions
+    from raglift.datasets.formats.writing import WrittenFormat
     from raglift.types.dataset import Dataset
 
 
@@ -26,7 +31,7 @@ def list_all(request: ListCorpora) -> None:
     from rich.table import Table
 
     if request.as_json:
-        print_json([_as_json(corpus) for corpus in known_corpora()])
+        print_json([_corpus_json(corpus) for corpus in known_corpora()])
         return
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("corpus", no_wrap=True)
@@ -46,14 +51,14 @@ def show(request: ShowCorpus) -> None:
 
     corpus = find_corpus(request.name)
     if request.as_json:
-        print_json(_as_json(corpus))
+        print_json(_corpus_json(corpus))
         return
     console = Console()
     for label, value in _facts(corpus):
         console.print(f"{label + ':':<13} {value}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _as_json(corpus: Corpus) -> dict[str, Any]:
+def _corpus_json(corpus: Corpus) -> dict[str, Any]:
     about = attributes(corpus.descriptor, "title", "description", "language", "licence", "sources")
     return {
         "name": corpus.name,
@@ -109,3 +114,55 @@ def _print_resolution(dataset: Dataset, path: Path, *, as_json: bool) -> None:
         lines.insert(0, f"{path}: all labels resolve")
     for line in lines:
         Console().print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def convert(request: Convert) -> None:
+    """Load, write, say what was written."""
+    dataset = load_dataset(
+        request.source,
+        documents=request.documents,
+        include=request.include,
+        format=cast("FormatName | None", request.read_as),
+        **_options(request),
+    )
+    path = write_dataset(dataset, request.output, format=cast("WrittenFormat", request.write_as))
+    read_as = request.read_as or recognize_format(user_path(request.source), _options(request))
+    origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
+    documents = f" and {counted(len(dataset.documents), 'document')}" if dataset.documents else ""
+    if request.as_json:
+        print_json(
+            {
+                "path": str(path),
+                "read_as": read_as,
+                "format": request.write_as,
+                "queries": len(dataset),
+                "documents": len(dataset.documents),
+                "notes": dataset.resolution.notes,
+            }
+        )
+        return
+    sys.stdout.write(
+        f"wrote {counted(len(dataset), 'query')}{documents} to {path} ({origin} to {FORMATS[request.write_as].title})\n"
+    )
+    for note in dataset.resolution.notes:
+        sys.stdout.write(printable(f"! {note}") + "\n")
+
+
+def _options(request: Convert) -> FormatOptions:
+    """Return the options that were given; a column may be given several times, and then has several paths."""
+    columns: dict[str, list[str]] = {}
+    for column in request.column:
+        name, equals, path = column.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--column: found {column!r}; expected a field and its path: question=Question")
+        columns.setdefault(name.strip(), []).append(path)
+    decode: dict[str, str] = {}
+    for each in request.decode:
+        name, equals, way = each.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--decode: found {each!r}; expected a field and how it is read: passage=json")
+        decode[name.strip()] = way
+    names = ("encoding", "split", "subset", "revision", "topics", "root", "delimiter")
+    options = {name: value for name in names if (value := getattr(request, name)) is not None}
+    several = {"columns": columns, "decode": decode, "where": request.where}
+    return cast("FormatOptions", options | {name: value for name, value in several.items() if value})
