@@ -205,7 +205,7 @@ class Report:
     "explain",
     MEASURE,
     "Explain the score of one query",
-    run="raglift.cli.explain:run",
+    run="raglift.cli.report:explain",
     examples=["raglift explain runs/bm25 q17"],
 )
 @dataclass(frozen=True)

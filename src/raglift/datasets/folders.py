@@ -1,4 +1,4 @@
-"""Documents in folders: texts, and PDF and DOCX files as the texts of their pages."""
+"""Documents from a folder: which files are read, what is said of the others, and the pages of PDF and DOCX files."""
 
 from __future__ import annotations
 

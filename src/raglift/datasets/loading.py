@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Unpack
 
-from raglift.datasets.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
-from raglift.datasets.corpora.descriptor import DESCRIPTOR
+from raglift.datasets.corpora.catalogue import DESCRIPTOR, QUERIES, Corpus, find_corpus, known_corpora, read_corpus
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.catalogue import (
     FORMATS,

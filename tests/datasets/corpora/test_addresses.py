@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from raglift.datasets.corpora.descriptor import is_allowed
+from raglift.datasets.corpora.catalogue import is_allowed
 
 
 def test_downloads_go_over_https_or_to_this_machine() -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.datasets.corpora.descriptor import Descriptor, read_descriptor
+from raglift.datasets.corpora.catalogue import Descriptor, read_descriptor
 from raglift.errors import DatasetError
 
 if TYPE_CHECKING:

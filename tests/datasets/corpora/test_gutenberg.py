@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.datasets.corpora.descriptor import strip_gutenberg
+from raglift.datasets.corpora.catalogue import strip_gutenberg
 
 if TYPE_CHECKING:
     pass

@@ -1,4 +1,4 @@
-"""Questions that a language model writes, the passages that they are about, and which of them are kept."""
+"""One question: its passage, how the model is asked for it, the label of its quote, and the checks it must pass."""
 
 from __future__ import annotations
 

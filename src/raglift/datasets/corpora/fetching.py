@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import httpx
 from tenacity import Retrying
 
-from raglift.datasets.corpora.catalogue import Corpus, find_corpus
-from raglift.datasets.corpora.descriptor import is_allowed
+from raglift.datasets.corpora.catalogue import Corpus, find_corpus, is_allowed
 from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import CorpusError, DatasetError
 from raglift.utilities.replacing import staging_folder
@@ -20,7 +19,7 @@ from raglift.utilities.validation import Location
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.datasets.corpora.descriptor import CorpusText
+    from raglift.datasets.corpora.catalogue import CorpusText
 
 
 # Download of one file over https: bounded in size and time, complete or an error.

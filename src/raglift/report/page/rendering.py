@@ -1,4 +1,4 @@
-"""The HTML page of a document and its queries: of an evaluation, of a comparison, or as it is given."""
+"""A page as one HTML file: templates, styles, scripts and the browser's data; the pages of results."""
 
 from __future__ import annotations
 
