@@ -192,7 +192,7 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
         "not_retrieved": _either(_deeper(has_reranker), *_other_retrievers(tried)),
-        "not_attainable": "larger chunks or more overlap, and raglift labels check, which checks the labels",
+        "not_attainable": "raglift labels check, which names labels that are in no document, or larger chunks",
         "missed": _either(_deeper(has_reranker), "another retriever", "larger chunks"),
     }.get(most.outcome)
     if most.outcome == "failed":
