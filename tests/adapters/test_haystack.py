@@ -16,7 +16,6 @@ from haystack.components.preprocessors import DocumentSplitter
 from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
 from haystack.components.retrievers import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
-from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersSimilarityRanker
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system
 from raglift.adapters.functions import chunk_and_score
@@ -257,6 +256,8 @@ class WithQuery:
 
 def test_a_ranker_with_a_model_as_a_reranker_of_any_retriever(tiny_cross_encoder: Path, store):
     retriever = InMemoryBM25Retriever(store)
+    from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersSimilarityRanker
+
     ranker = SentenceTransformersSimilarityRanker(model=str(tiny_cross_encoder), top_k=2)
     direct = SentenceTransformersSimilarityRanker(model=str(tiny_cross_encoder), top_k=6)
     direct.warm_up()

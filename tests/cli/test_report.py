@@ -104,6 +104,7 @@ def test_bad_input_is_one_clear_message(run, runs: Path, arguments: list[str], t
     assert sorted(path.name for path in runs.iterdir()) == ["base", "reranked"]
 
 
+@pytest.mark.slow
 def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path, sweep: Path) -> None:
     (runs / "broken").mkdir()
     (runs / "broken" / "run.json").write_text("{", encoding="utf-8")

@@ -33,6 +33,7 @@ def test_it_is_short_enough_to_be_read() -> None:
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 150
 
 
+@pytest.mark.slow
 def test_without_a_key_it_names_the_variable() -> None:
     done = asked(QUESTION)
     assert done.returncode == 1
