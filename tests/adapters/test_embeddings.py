@@ -34,8 +34,11 @@ def test_an_unknown_provider_is_refused_with_the_known_ones():
 
 
 def test_a_provider_whose_package_is_missing_names_the_package(monkeypatch):
+    import langchain.embeddings.base
+
     with pytest.raises(ConfigurationError, match="langchain-cohere"):
         embedder_by_name("cohere:embed-v4")
+    langchain.embeddings.base._get_embeddings_class_creator.cache_clear()  # an earlier test may have imported it
     monkeypatch.setitem(__import__("sys").modules, "langchain_openai", None)
     with pytest.raises(MissingDependency, match=r"pip install 'raglift\[openai\]'"):
         embedder_by_name(OPENAI)

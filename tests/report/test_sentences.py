@@ -118,6 +118,9 @@ def test_failures_are_counted(ranked):
     [
         ([("found", 0)], ""),
         ([("found", 43)], "All 43 facts are found in the top 10."),
+        ([("found", 0), ("below_k", 1)], "0 of 1 fact (0%) is found in the top 10; it is ranked too low (below 10)."),
+        ([("found", 0), ("below_k", 5)],
+         "0 of 5 facts (0%) are found in the top 10; all are ranked too low (below 10)."),
         ([("found", 42), ("dropped", 1)],
          "42 of 43 facts (98%) are found in the top 10; the other one is dropped by rerank."),
         ([("found", 325), ("below_k", 44), ("not_retrieved", 20)],

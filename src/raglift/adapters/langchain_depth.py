@@ -111,7 +111,7 @@ class _Walk(Walk):
                 _put(retriever, "search_kwargs", self._search_kwargs(retriever, search_kwargs or {}))
             if "top_n" in fields and is_count(retriever.top_n):  # beside a k it is what a reranker keeps
                 _put(retriever, "top_n", self.raised(retriever.top_n))
-        return bool(depths) or searches or "top_n" in fields
+        return bool(depths) or searches or ("top_n" in fields and is_count(retriever.top_n))
 
     def _deepen_step(self, sequence: Any, place: int, path: str) -> None:
         """Deepen the step of a sequence that retrieves; what follows it may cut."""

@@ -150,14 +150,16 @@ def failure_analysis_sentence(losses: FailureAnalysis, system: str = "") -> str:
     share = f"{found:,} of {counted(losses.facts, 'fact')} ({percent_text(found / losses.facts, 0)})"
     if found == losses.facts > 1:
         share = f"all {counted(found, 'fact')}"
-    said = f"{f'With {system}, ' if system else ''}{share} {'is' if found == 1 else 'are'} found in the top {k}"
+    is_found = "is found" if 1 in (found, losses.facts) else "are found"
+    said = f"{f'With {system}, ' if system else ''}{share} {is_found} in the top {k}"
     lost = sorted((loss for loss in losses.losses if loss.facts and loss.outcome != "found"), key=lambda x: -x.facts)
     if not lost:
         return f"{said[0].upper()}{said[1:]}."
     first, rest = lost[0], losses.facts - found
     are = "is" if first.facts == 1 else "are"
     if len(lost) == 1:
-        return f"{said}; the {f'other {rest:,}' if rest > 1 else 'other one'} {are} {outcome_text(first, k)}."
+        others_are = f"the other {rest:,} are" if rest > 1 else "the other one is"
+        return f"{said}; {others_are if found else f'all {are}' if rest > 1 else 'it is'} {outcome_text(first, k)}."
     if 2 * first.facts > rest:
         return f"{said}; most of the rest ({first.facts:,}) are {outcome_text(first, k)}."
     others = [f"{loss.facts:,} {outcome_text(loss, k)}" for loss in lost[1:]]

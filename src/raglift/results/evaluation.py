@@ -357,7 +357,7 @@ class Evaluation(Presentable):
 
     @property
     def plot(self) -> EvaluationPlots:
-        """Its charts: `.over_k("recall")`, `.lift()`, `.failure_analysis()`, `.tags()`."""
+        """Its charts: `.over_k("recall")`, `.lift()`, `.recall_after_calls()`, `.recall_after_tokens()`."""
         from raglift.report.charts.plots import EvaluationPlots
 
         return EvaluationPlots(self)

@@ -60,7 +60,7 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> Numbered | None:
     found: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
         number, _, field = name.removeprefix(f"{prefix}.").partition(".")
-        if name.startswith(f"{prefix}.") and number.isascii() and number.isdecimal():
+        if name.startswith(f"{prefix}.") and number.isascii() and number.isdecimal() and len(number) < 7:
             found.setdefault(int(number), {})[field] = value
     if not found:
         return None

@@ -80,8 +80,8 @@ _counting: ContextVar[tuple[Lookups, ...]] = ContextVar("raglift cache lookups",
 def bypassed() -> Iterator[None]:
     """Pass by every cache: nothing is found in one and nothing is kept, so that each model is really asked.
 
-    Holds for what the block calls, in the threads and on the event loop of `raglift.execution` too, and for nothing
-    else in the process. It does not affect a thread that a system starts without its caller's context.
+    Holds for what the block calls, in the threads and on the event loop of `raglift.running.execution` too, and for
+    nothing else in the process. It does not affect a thread that a system starts without its caller's context.
     """
     token = _is_bypassed.set(True)
     try:

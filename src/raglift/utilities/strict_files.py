@@ -361,6 +361,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_constant=_no_
 
 
 _MOST_BYTES = 100_000
+_MOST_VALUES = 10_000
 _DEEPEST = 20
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
@@ -387,6 +388,8 @@ class YamlFields:
     """Where each value's key, or a list's item, begins."""
     located: dict[str, int] = field(default_factory=dict)
     """The line of each location that `locate` returned."""
+    values: int = 0
+    """How many were read; an alias counts with all that it stands for."""
 
     def read(self, file: Path) -> dict[str, Any]:
         """Return the fields of a file; what is wrong with some of them is noted as faults.
@@ -442,8 +445,11 @@ class YamlFields:
         return InvalidYaml(Fault(where, found, expected))
 
     def _value(self, node: yaml.Node, keys: Keys) -> Any:
-        if len(keys) > _DEEPEST:
-            raise self._unusable("values that lie deeper", f"values that are at most {_DEEPEST} deep")
+        self.values += 1
+        if self.values > _MOST_VALUES or len(keys) > _DEEPEST:
+            is_deep = len(keys) > _DEEPEST
+            found = "values that lie deeper" if is_deep else "more values, aliases counted with all that they stand for"
+            raise self._unusable(found, f"at most {_MOST_VALUES:,} values, {_DEEPEST} deep")
         if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
             self._fault(node, keys, f"the tag {quoted(node.tag)}", "a plain list or mapping")
         if isinstance(node, yaml.MappingNode):

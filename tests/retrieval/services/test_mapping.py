@@ -137,3 +137,10 @@ def test_filling_keeps_everything_but_the_placeholders(template: object, query: 
     if "{k}" not in before and "{query}" not in before:
         assert done == template
     assert filled({"a": "{k}", "b": "{query}", "c": "{k}{query}"}, query, 7) == {"a": 7, "b": query, "c": f"7{query}"}
+
+
+def test_aliases_that_stand_for_many_values_are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 19))]
+    (tmp_path / "search.yaml").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(MappingError, match="aliases counted"):
+        load_mapping(tmp_path / "search.yaml")

@@ -117,7 +117,7 @@ _SETTINGS: dict[str, Any] = {
     "x_disable_stats": True,
     "x_save_requirements": False,
 }
-_LONGEST_TAG, _LONGEST_GROUP = 64, 100
+_LONGEST_MARK, _LONGEST_GROUP = 64, 100
 
 
 class WandbTracker:
@@ -147,7 +147,7 @@ class WandbTracker:
             name=record.name,
             notes=record.summary or None,
             config=dict(record.parameters),
-            tags=[shorten(f"{name}={value}", _LONGEST_TAG) for name, value in tags.items()] or None,
+            tags=[shorten(f"{name}={value}", _LONGEST_MARK) for name, value in tags.items()] or None,
             id=run_id,
             group=f"{shorten(name, _LONGEST_GROUP)} {group_id}" if is_grouped else None,
             job_type=record.kind,

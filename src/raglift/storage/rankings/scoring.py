@@ -232,7 +232,7 @@ def score_files(
 ) -> FileScores:
     """Score the rankings in files by the labels in a file.
 
-        from raglift.run_files import score_files
+        from raglift.storage.rankings import score_files
 
         print(score_files(["bm25.trec", "dense.parquet"], "qrels.txt", ["ndcg@10", "map"]))
 
