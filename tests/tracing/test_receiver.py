@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import raglift as rl
@@ -63,6 +64,16 @@ def test_json_is_kept_before_it_is_answered(receiver: TraceReceiver) -> None:
     assert (receiver.spans, receiver.traces) == (2, 1)
     (session,) = rl.read_traces(receiver.file, DATA).sessions
     assert session.query_id == "q1"
+
+
+def test_a_body_in_chunks_is_read(receiver: TraceReceiver) -> None:
+    body = json.dumps(request(whole())).encode()
+    with httpx.Client(trust_env=False) as client:
+        url, headers = f"{receiver.endpoint}/v1/traces", {"Content-Type": "application/json"}
+        answer = client.post(url, content=iter([body[:100], body[100:]]), headers=headers)
+        again = client.post(url, content=iter([b"{"]), headers=headers)
+    assert (answer.status_code, again.status_code) == (200, 400)
+    assert receiver.spans == 2
 
 
 def test_protobuf_and_gzip_are_read(receiver: TraceReceiver) -> None:

@@ -185,13 +185,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, answer, kind)
 
     def _answer(self, kind: str) -> bytes:
-        size = self.headers.get("content-length", "")
-        left = int(size) if size.isdecimal() else MOST_BYTES + 1
-        if left > MOST_BYTES:
-            while size.isdecimal() and left > 0:  # a client that still sends would not hear the answer
-                left -= len(self.rfile.read(min(left, 2**20))) or left
-            raise _Refused(413, f"found a request of {size[:20] or 'unknown'} bytes; expected at most {MOST_BYTES:,}")
-        body = self.rfile.read(left)
+        if self.headers.get("transfer-encoding", "").strip().lower() == "chunked":
+            body = self._chunked()
+        else:
+            body = self._sized(self.headers.get("content-length", ""))
         # A name that was made to point here, as a page in a browser could have it
         host = self.headers.get("host", "").rpartition(":")[0] or self.headers.get("host", "")
         if host not in _HERE:
@@ -206,6 +203,31 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(415, str(error)) from None
         except OSError as error:  # an exporter sends again what it was answered so
             raise _Refused(503, f"the file cannot be written: {error.strerror or error}") from None
+
+    def _sized(self, size: str) -> bytes:
+        left = int(size) if size.isdecimal() and len(size) < 20 else MOST_BYTES + 1
+        if left > MOST_BYTES:
+            while size.isdecimal() and left > 0:  # a client that still sends would not hear the answer
+                left -= len(self.rfile.read(min(left, 2**20))) or left
+            raise _Refused(413, f"found a request of {size[:20] or 'unknown'} bytes; expected at most {MOST_BYTES:,}")
+        return self.rfile.read(left)
+
+    def _chunked(self) -> bytes:
+        """Return a body that is sent in pieces, each after a line with its size, as exporters that compress do."""
+        parts, total = [], 0
+        while True:
+            line = self.rfile.readline(100).partition(b";")[0].strip()
+            try:
+                size = int(line, 16)
+            except ValueError:
+                raise _Refused(400, f"found {line[:20]!r} as the size of a chunk; expected a hexadecimal one") from None
+            total += size
+            if size < 0 or total > MOST_BYTES:
+                raise _Refused(413, f"found a request of more bytes; expected at most {MOST_BYTES:,}")
+            parts.append(self.rfile.read(size))
+            self.rfile.readline(100)
+            if not size:
+                return b"".join(parts)
 
     def _send(self, status: int, answer: bytes, kind: str) -> None:
         self.send_response(status)
