@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 
 import raglift as rl
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ServiceFailed
+from raglift.errors import ServiceFailed, ServiceUnusable
 from raglift.retrieval.services import McpRetriever
+from raglift.retrieval.services.mcp_tools import planned_call
 from raglift.types.filters import Filter
 
 SECRET = "hush-hush-4711"  # noqa: S105 — a key that nobody has
@@ -152,3 +154,22 @@ def test_what_a_server_may_know_is_named_and_kept_nowhere(
     assert "NOTES_KEY" in written
     for text in (written, repr(system), str(system), json.dumps(evaluation.run.spec, default=str)):
         assert SECRET not in text
+
+
+@pytest.mark.parametrize(
+    ("count", "most"),
+    [
+        ({"type": "integer", "maximum": 20}, 20),
+        ({"anyOf": [{"type": "integer", "maximum": 20}, {"type": "null"}]}, 20),
+        ({"maximum": float("inf")}, None),
+    ],
+)
+def test_the_largest_k_is_that_of_the_schema(count: dict[str, Any], most: int | None) -> None:
+    tool = SimpleNamespace(name="search", input_schema={"properties": {"query": {"type": "string"}, "k": count}})
+    assert planned_call([tool], None, None, "server").most == most
+
+
+def test_a_schema_of_another_form_names_no_argument() -> None:
+    tool = SimpleNamespace(name="search", input_schema={"properties": [], "required": 5})
+    with pytest.raises(ServiceUnusable, match="no argument that is the query"):
+        planned_call([tool], None, None, "server")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,7 @@ def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str,
     if arguments is None:
         arguments = _suggested(tool.name, schema)
     count = next((name for name, value in arguments.items() if value == K), None)
-    return ToolCall(tool.name, arguments, _maximum((schema.get("properties") or {}).get(count)))
+    return ToolCall(tool.name, arguments, _maximum(_properties(schema).get(count)))
 
 
 def _shown(name: str) -> str:
@@ -90,8 +91,14 @@ def _shown(name: str) -> str:
 # The arguments of a tool, from its schema.
 
 
+def _properties(schema: dict[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
 def _suggested(tool: str, schema: dict[str, Any]) -> dict[str, str]:
-    properties, required = schema.get("properties") or {}, schema.get("required") or []
+    properties, required = _properties(schema), schema.get("required")
+    required = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     by_name = {re.sub(r"[_-]", "", name).lower(): name for name in properties}
     query = next((by_name[usual] for usual in _QUERIES if usual in by_name), None)
     if query is None and len(required) == 1:
@@ -113,8 +120,12 @@ def _suggested(tool: str, schema: dict[str, Any]) -> dict[str, str]:
 
 def _maximum(argument: Any) -> int | None:
     """Return the largest number that the schema of an argument allows; None if it does not say."""
-    most = argument.get("maximum") if isinstance(argument, dict) else None
-    return int(most) if isinstance(most, (int, float)) and most >= 1 else None
+    if not isinstance(argument, dict):
+        return None
+    alternatives = [argument, *(argument.get("anyOf") or ())]  # a number or null
+    found = [each.get("maximum") for each in alternatives if isinstance(each, dict)]
+    limits = [most for most in found if isinstance(most, (int, float)) and 1 <= most < math.inf]
+    return int(min(limits)) if limits else None
 
 
 _Hits = list[tuple["Chunk", float | None]]
