@@ -81,7 +81,7 @@ def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str,
     if arguments is None:
         arguments = _suggested(tool.name, schema)
     count = next((name for name, value in arguments.items() if value == K), None)
-    return ToolCall(tool.name, arguments, _maximum(_properties(schema).get(count)))
+    return ToolCall(tool.name, arguments, None if count is None else _maximum(_properties(schema).get(count)))
 
 
 def _shown(name: str) -> str:
