@@ -55,7 +55,9 @@ DAMAGED: dict[str, tuple[str, str, str]] = {
     "an end before the start": (changed(1, endTimeUnixNano="1600000000000000000"), "before it begins", "no_retrieval"),
     "a span without id": (changed(1, spanId=""), "the id of the span", "no_retrieval"),
     "attributes that are no list": (changed(1, attributes={"a": 1}), "a list of keys and values", "no_retrieval"),
-    "parents in a circle": (as_text(CIRCLE), "", "root_missing"),
+    "parents in a circle": (as_text(CIRCLE), "", "damaged"),
+    "a circle beside a root": (as_text([*WHOLE, *CIRCLE]), "", "damaged"),
+    "two spans of one id": (as_text([*WHOLE, {**WHOLE[1], "name": "other"}]), "", "damaged"),
 }
 
 
@@ -73,8 +75,8 @@ def test_a_damaged_trace_is_listed(tmp_path: Path, name: str) -> None:
     assert "whole" in {trace.trace_id for trace in imported.traces if trace.query_id == "q1"}
 
 
-def test_of_two_spans_with_one_id_the_first_counts(tmp_path: Path) -> None:
-    assert len(read(tmp_path, [*WHOLE, {**WHOLE[1], "name": "other"}]).sessions[0].calls) == 1
+def test_a_span_that_comes_twice_counts_once(tmp_path: Path) -> None:
+    assert len(read(tmp_path, [*WHOLE, WHOLE[1]]).sessions[0].calls) == 1
 
 
 def test_a_line_that_is_cut_off_is_listed_and_the_others_are_read(tmp_path: Path) -> None:

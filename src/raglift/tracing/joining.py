@@ -84,15 +84,16 @@ def sessions_of(trees: Sequence[Tree], dataset: Dataset, text_tools: Collection[
         dataset: the labelled queries.
         text_tools: the names of tools whose answer is one hit where it is a text.
     """
-    tools = search_tools(trees)
+    tools = search_tools([tree for tree in trees if not tree.damage])
     joiner = Joiner(dataset)
     read: list[Read] = []
     any_search = bool(tools) or any(span.kind in SEARCHES for tree in trees for span in tree.spans.values())
     runs: Mapping[str, list[int]] = defaultdict(list)
     for tree in trees:
-        if not tree.tops:
-            detail = "its spans are below each other"
-            read.append((ImportedTrace(tree.trace_id, "", "", reason="root_missing", detail=detail), None))
+        if tree.damage:
+            where = next(iter(tree.spans.values())).raw.where
+            read.append((ImportedTrace(tree.trace_id, where, "", reason="damaged", detail=tree.damage), None))
+            continue
         for scope in _scopes(tree):
             searches = searches_of(tree, scope.spans, tools, text_tools)
             row, session = _joined(scope, searches, joiner, any_search=any_search or bool(text_tools))

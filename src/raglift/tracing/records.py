@@ -20,6 +20,7 @@ REASONS = {
     "no_question": "no span tells what the user asked",
     "no_retrieval": "no span is of a retriever, a reranker, a tool that returned documents, or a language model",
     "no_documents": "a span of a retriever tells no documents: its instrumentation leaves them out",
+    "damaged": "its spans contradict each other",
     "root_missing": "the span around the others is missing: the run was stopped, or another service has it",
     "truncated": "documents are missing: the exporter left attributes out, or cut them off",
 }

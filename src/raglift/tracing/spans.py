@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,6 +134,8 @@ class Tree:
     """Of each span that has some, in the order of their starts."""
     tops: tuple[Span, ...]
     """The spans without a parent in the trace."""
+    damage: str = ""
+    """Why it is no tree; empty if it is one."""
 
     def below(self, top: Span) -> Iterator[Span]:
         """Yield a span and all below it, each before those in it."""
@@ -168,15 +172,19 @@ class Tree:
 def trees_of(spans: Iterable[Span]) -> list[Tree]:
     """Return the traces of spans, in the order of their starts.
 
-    Of spans with one id, as where a file is given twice, the first counts.
+    A span that comes twice, for example in a file that is given twice, counts once; two different spans of one id
+    damage their trace.
 
     Args:
         spans: of any number of traces, in any order.
     """
     by_trace: dict[str, dict[str, Span]] = defaultdict(dict)
+    damage: dict[str, str] = {}
     for span in spans:
-        by_trace[span.raw.trace_id].setdefault(span.raw.span_id, span)
-    trees = [_tree(trace_id, found.values()) for trace_id, found in by_trace.items()]
+        first = by_trace[span.raw.trace_id].setdefault(span.raw.span_id, span)
+        if (first.raw.name, first.raw.parent_id) != (span.raw.name, span.raw.parent_id):
+            damage[span.raw.trace_id] = f"two spans have the id {quoted(span.raw.span_id)}"
+    trees = [_tree(trace_id, found.values(), damage.get(trace_id, "")) for trace_id, found in by_trace.items()]
     return sorted(trees, key=lambda tree: min((_start(span) for span in tree.tops), default=0))
 
 
@@ -184,7 +192,7 @@ def _start(span: Span) -> int:
     return span.raw.start or 0
 
 
-def _tree(trace_id: str, found: Iterable[Span]) -> Tree:
+def _tree(trace_id: str, found: Iterable[Span], damage: str) -> Tree:
     spans = {span.raw.span_id: span for span in sorted(found, key=_start)}  # stable: else as in the file
     children: dict[str, list[Span]] = defaultdict(list)
     tops = []
@@ -194,5 +202,7 @@ def _tree(trace_id: str, found: Iterable[Span]) -> Tree:
             children[parent].append(span)
         else:
             tops.append(span)
-    reached = {span.raw.span_id: span for top in tops for span in Tree("", {}, children, ()).below(top)}
-    return Tree(trace_id, {key: span for key, span in spans.items() if key in reached}, dict(children), tuple(tops))
+    tree = Tree(trace_id, spans, dict(children), tuple(tops), damage)
+    if sum(1 for top in tops for _ in tree.below(top)) == len(spans):
+        return tree
+    return replace(tree, damage=damage or "its spans are below each other in a circle")
