@@ -185,6 +185,10 @@ class Recommendation(Presentable):
     """About how many queries would show the highest mean to be within the margin; None where it is shown."""
     truncation: Truncation = field(default_factory=Truncation)
     """What the models of the choice read in part."""
+    best_without_truncation: str | None = None
+    """The one with the highest mean of those whose models read all chunks whole."""
+    to_untruncated: PairedDifference | None = None
+    """The difference of the choice to `best_without_truncation`, not corrected; None where they are the same."""
     check: HeldOutCheck | None = None
     """What queries that took no part in a choice say of it; None where there are too few."""
     at_budget: ComparisonRow | None = None
@@ -297,6 +301,8 @@ def recommendation(
     contenders = choice.contenders()
     equals = {one.system: costs[one.system] for one in contenders.values() if one.may_be_best or one.is_shown}
     beaten = [one for one in contenders.values() if one.system not in equals]
+    read_whole = [name for name, one in contenders.items() if one.truncated_share == 0.0]
+    whole = max(read_whole, key=choice.means.__getitem__, default=None)
     evaluation = comparison.evaluation(system)
     k = comparison.primary.k
     candidates = int(evaluation.run.spec["candidates"])
@@ -320,6 +326,8 @@ def recommendation(
         has_reranker=len(evaluation.scores.stages) > 1,
         queries_needed=choice.found.queries_needed,
         truncation=truncation_of(evaluation),
+        best_without_truncation=whole,
+        to_untruncated=None if whole in (None, system) else choice.difference(system, whole),
         check=check or _check(choice, counted),
         at_budget=at_budget,
         most_at_budget=_above(at_budget, comparison),

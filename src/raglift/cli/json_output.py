@@ -68,7 +68,8 @@ def recommendation_json(found: Recommendation) -> dict[str, Any]:
     """Return a recommendation with its reasons."""
     return {
         "sentence": recommendation_sentence(found),
-        **attributes(found, "recommended", "choice", "is_shown", "best"),
+        **attributes(found, "recommended", "choice", "is_shown", "best", "best_without_truncation"),
+        "difference_to_best_without_truncation": found.to_untruncated,
         **attributes(found, "truncation", "primary", "queries", "queries_needed", "margin", "decided_by"),
         "next": next_sentence(found),
         "held_out_check": found.check,

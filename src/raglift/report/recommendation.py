@@ -130,10 +130,15 @@ def budget_sentence(found: Recommendation) -> str:
 
 
 def truncation_sentence(found: Recommendation) -> str:
-    """Return what the models of the choice truncate; empty for nothing."""
+    """Return what the models of the choice truncate, and the best system that truncates nothing; empty for nothing."""
     if found.recommended is None or not found.truncation:
         return ""
-    return f"There {truncation_text(found.truncation)}."
+    said = f"There {truncation_text(found.truncation)}"
+    whole, decimals = found.best_without_truncation, decimals_of(found.primary)
+    if whole is None:
+        return f"{said}; no system reads everything."
+    difference = difference_text(found.to_untruncated, decimals)
+    return f"{said}; {whole}, the best that truncates nothing, has {found.of(whole).mean:.{decimals}f} ({difference})."
 
 
 def truncation_text(found: Truncation) -> str:

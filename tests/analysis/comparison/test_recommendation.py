@@ -161,12 +161,13 @@ def truncating(evaluation, chunks, of=404):
     return replace(evaluation, run=replace(evaluation.run, cost=replace(cost, index=index)))
 
 
-def test_what_the_recommended_system_truncates_is_said(systems):
+def test_what_the_recommended_system_truncates_is_said_with_the_best_that_truncates_nothing(systems):
     systems["cheap"] = truncating(systems["cheap"], 86)
     found = compare(systems, primary="rr@3").recommend()
-    assert found.recommended == "cheap"
+    assert (found.recommended, found.best_without_truncation) == ("cheap", "dear")
+    assert found.to_untruncated.mean == pytest.approx(found.of("cheap").mean - found.of("dear").mean)
     assert (found.truncation.chunks, found.truncation.of_chunks) == (86, 404)
-    assert "There the embedding model truncates 86 of 404 chunks (21%)." in view_of(found).lead
+    assert "There the embedding model truncates 86 of 404 chunks (21%); dear, the best that" in view_of(found).lead
     assert "86 of 404 chunks (21%)" in " ".join(str(found).split())
     assert "86 of 404 chunks (21%)" in found.to_markdown()
 
