@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from raglift.adapters import embeddings as openai_embeddings
-from raglift.sweep.engine import run_sweep
+from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
 from raglift.testing.openai_server import Answer, OpenAIServer
@@ -103,3 +105,19 @@ def test_a_provider_that_goes_away_fails_its_cells_and_what_it_gave_is_paid_for_
     after = [text for request in server.requests[asked:] for text in request.body["input"]]
     assert len(again.finished) == 6
     assert Counter(before + after) == Counter(texts_of(again))
+
+
+def test_a_name_that_was_for_two_models_is_said(
+    sweep: Sweep, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between a stop and a resume, the server that answers to a model's name may have become another one."""
+    dense = replace(sweep, retrievers=["dense"])
+    first = run_sweep(dense, tmp_path / "sweep", progress=False)
+    assert not first.mixed_models
+    shutil.rmtree(tmp_path / "sweep/cells" / first.finished[0].cell.key)
+    with OpenAIServer() as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
+        again = run_sweep(dense, tmp_path / "sweep", resume=True, progress=False)
+    assert {name: len(identities) for name, identities in again.mixed_models.items()} == {MODEL: 2}
+    assert f"{MODEL} changed while the sweep was stopped" in " ".join(str(again).split())
+    assert load_sweep_result(tmp_path / "sweep").mixed_models == again.mixed_models

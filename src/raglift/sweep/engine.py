@@ -222,7 +222,7 @@ def _finished_cell(folder: SweepFolder, cell: Cell, dataset: Dataset | None, *, 
     except RunError as error:
         return CellResult(cell, error=str(error))
     mark = evaluation.run.spec.get("sweep", {})
-    return CellResult(cell, evaluation, read_in_part=mark.get("read_in_part", 0))
+    return CellResult(cell, evaluation, read_in_part=mark.get("read_in_part", 0), models=dict(mark.get("models", {})))
 
 
 def _with_primary(folder: SweepFolder, result: CellResult, primary: Metric) -> CellResult:

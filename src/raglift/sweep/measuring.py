@@ -149,6 +149,11 @@ class Parts:
         """Return what a reranker is called in evaluations."""
         return self._stage(name).system
 
+    def models(self, cell: Cell) -> dict[str, str]:
+        """Return which model each name in a cell is for now: files, settings and servers may change."""
+        found = {} if cell.embedding is None else {cell.embedding: self.embedder(cell.embedding).identity}
+        return found if cell.reranker == NO_RERANKER else {**found, cell.reranker: self.reranker_title(cell.reranker)}
+
     def _stage(self, name: str) -> RerankStage:
         if name not in self._rerankers:
             (self._rerankers[name],) = adapt_reranker(name, **self.computing(name), progress=self.progress)

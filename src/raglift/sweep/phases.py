@@ -191,6 +191,7 @@ class Phases:
             "name": cell.name,
             "cell": cell.to_dict(),
             "read_in_part": read_in_part,
+            "models": self.parts.models(cell),
         }
         run = replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark})
         marked = replace(evaluation, run=run)

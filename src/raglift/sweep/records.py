@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.comparison import looks_too_deep
 from raglift.analysis.truncation import Truncation, truncation_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.race_file import Elimination
     from raglift.sweep.specification.cells import Cell
@@ -27,6 +29,8 @@ class CellResult:
     """Why it failed."""
     read_in_part: int = 0
     """How many distinct chunks exceed its embedding model's limit, and were truncated."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """The identity of the model that each name in the cell was for when it was measured."""
     eliminated: Elimination | None = None
     """How far it came in a race that eliminated it; then it has no evaluation."""
 

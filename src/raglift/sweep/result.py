@@ -104,6 +104,15 @@ class SweepResult(Presentable):
         first = next(iter(self.evaluations.values()), None)
         return PEOPLE if first is None else first.dataset.label_sources
 
+    @property
+    def mixed_models(self) -> Mapping[str, tuple[str, ...]]:
+        """The identities behind each name that was for more than one model, since it changed before a resume."""
+        found: dict[str, dict[str, None]] = {}
+        for result in self.finished:
+            for name, identity in result.models.items():
+                found.setdefault(name, {})[identity] = None
+        return {name: tuple(identities) for name, identities in found.items() if len(identities) > 1}
+
     def evaluation(self, name: str) -> Evaluation:
         """Return the evaluation of a cell.
 

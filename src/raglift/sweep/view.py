@@ -146,7 +146,12 @@ def _swept(result: SweepResult) -> str:
 
 
 def _unmeasured(result: SweepResult) -> Iterator[str]:
-    """Yield what failed and why, and what is not measured yet."""
+    """Yield which models changed meanwhile, what failed and why, and what is not measured yet."""
+    for name, identities in result.mixed_models.items():
+        yield (
+            f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
+            "sweep again into another folder"
+        )
     yield from failures((entry.cell.name, str(entry.error)) for entry in result.failed)
     waiting = len(result.results) - len(result.finished) - len(result.failed) - len(result.eliminated)
     if waiting:
