@@ -118,6 +118,9 @@ def test_so_few_queries_that_nothing_can_fail_are_told(ranked) -> None:
     six = rl.gate(ranked([None] * 6), baseline=ranked([1] * 6), no_regression=["rr@3"])
     assert not six.passed
     assert not any("no regression can fail" in warning for warning in six.warnings)
+    strict = rl.gate(ranked([None] * 40), baseline=ranked([1] * 40), no_regression=["rr@3"], confidence=0.99999)
+    assert strict.passed
+    assert strict.warnings[0].startswith("with 40 queries no drop can have p ≤ 1e-05")
     both = rl.gate(ranked([None] * 6), baseline=ranked([1] * 6), no_regression=["rr@3", "recall@3"])
     assert both.passed
     assert both.warnings[0].startswith("with 6 queries no drop")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from raglift.utilities import replacing
-from raglift.utilities.replacing import move_folder, staging_folder
+from raglift.utilities.replacing import move_folder, replacing_file, staging_folder
 
 
 def entries(folder: Path) -> list[str]:
@@ -99,3 +103,26 @@ def test_where_there_are_no_locks_files_are_written_all_the_same(
         replace_folder(tmp_path / "run", "text")
         assert len(entries(tmp_path)) == 2
     assert entries(tmp_path) == ["run"]
+
+
+def test_a_pipe_gets_all_or_nothing_and_may_stop_reading(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDWR)  # not at its end while nobody writes
+    with suppress(ZeroDivisionError), replacing_file(pipe) as file:
+        file.write("half")
+        1 / 0  # noqa: B018
+    with replacing_file(pipe) as file:
+        file.write("whole\n")
+    assert os.read(reader, 100) == b"whole\n"
+    stops = threading.Thread(target=read_once, args=(reader,))
+    stops.start()
+    with replacing_file(pipe) as file:
+        file.write("more than a pipe holds " * 100_000)
+    stops.join()
+
+
+def read_once(reader: int) -> None:
+    """Read what comes first, and stop."""
+    select.select([reader], [], [])
+    os.read(reader, 100)
+    os.close(reader)

@@ -24,7 +24,7 @@ from raglift.metrics.prompt_measures import RecallArea
 from raglift.report.format import number_text
 from raglift.report.sentences import comparison_sentence
 from raglift.results.comparison import compare
-from raglift.stats.paired_tests import holm
+from raglift.stats.paired_tests import RESAMPLES, holm
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
 
 
 def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
-    """Warn of so few queries that no drop, however large, could come out as real."""
+    """Warn if no drop, however large, could come out as real: of few queries, or of a level that draws cannot reach."""
     counts = [one.difference.n for one in found if one.difference is not None]
-    # All signs alike is one of 2ⁿ assignments, and one on the other side is as far from 0
-    if not counts or 2.0 ** (1 - min(counts)) * len(found) <= method.alpha:
+    # All signs alike is one of 2ⁿ assignments, and one on the other side is as far from 0; of those drawn, one counts
+    if not counts or max(2.0 ** (1 - min(counts)), 1 / (RESAMPLES + 1)) * len(found) <= method.alpha:
         return []
     queries = counted(min(counts), "query")
     return [f"with {queries} no drop can have p ≤ {method.alpha:.2g}, however large: no regression can fail this gate"]

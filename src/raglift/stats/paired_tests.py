@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # Phipson and Smyth, 2010, on why the observed one is included.)
 
 
+RESAMPLES = 10_000
+"""How many assignments of signs are drawn if there are more; the least p-value is one in one more."""
 _STEPS = 36
 """Differences are rounded to this many binary digits of the largest one, fewer if their sums would not be exact."""
 _EXACT_DIGITS = 52
@@ -57,7 +59,7 @@ class SignFlipTest:
         return f"paired sign-flip permutation test of the mean, two-sided, {how} assignment{plural} of signs"
 
 
-def sign_flip_test(matrix: ArrayLike, *, seed: int, resamples: int = 10_000) -> list[SignFlipTest]:
+def sign_flip_test(matrix: ArrayLike, *, seed: int, resamples: int = RESAMPLES) -> list[SignFlipTest]:
     """Test each column's mean difference against 0.
 
     A column with m non-zero differences is tested exactly where that is no more work than sampling (2^m ≤ resamples);
@@ -224,7 +226,12 @@ class PairedDifference:
 
 
 def paired_difference(
-    differences: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000, bound: float | None = None
+    differences: ArrayLike,
+    *,
+    seed: int,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    bound: float | None = None,
 ) -> PairedDifference:
     """Describe the differences between two systems on the same queries.
 
@@ -248,7 +255,7 @@ def paired_differences(
     *,
     seed: int,
     confidence: float = 0.95,
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     bounds: Sequence[float | None] | None = None,
 ) -> list[PairedDifference]:
     """Describe each column of differences, as `paired_difference` does it for that column alone.

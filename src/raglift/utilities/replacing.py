@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -90,8 +91,10 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
     """
     try:
         if is_stream(path):
-            with path.open("a", encoding="utf-8", newline="\n") as file:
-                yield file
+            whole = io.StringIO(newline="\n")
+            yield whole
+            with suppress(BrokenPipeError), path.open("a", encoding="utf-8", newline="\n") as file:  # as `head` stops
+                file.write(whole.getvalue())
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         with staging_folder(path) as temporary:
