@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import socket
@@ -51,6 +53,22 @@ BOOK_TESTS = (
     "test_a_notebook_shows_what_is_committed[01_",
 )
 """They share one walk through the book, the longest of all work, if they are one after the other in one worker."""
+
+
+SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[[^\]]*?)?pytest\.mark\.(slow|full)\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a module that is slow as a whole where slow tests do not run: its imports take as long as they do."""
+    if collection_path.suffix != ".py":
+        return None
+    marked = SLOW_AS_A_WHOLE.search(collection_path.read_text(encoding="utf-8"))
+    return True if marked and f"not {marked[2]}" in config.option.markexpr else None
+
+
+def pytest_collection_finish() -> None:
+    """Let no later collection of garbage look through the frameworks that were imported."""
+    gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -68,25 +68,31 @@ def imports_of(source: str, known: Collection[str]) -> Iterator[str]:
 
     `from raglift.cli import compare` imports the module `raglift.cli.compare` if it is known.
     """
-    tree = parsed(source)
-    for_types = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for statement in node.body
-        for inner in ast.walk(statement)
-    }
-    for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
+    for node in import_statements(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.module is not None, "found a relative import; expected an absolute one"
             assert not node.level, f"found an import relative to {node.module}; expected an absolute one"
             for alias in node.names:
                 submodule = f"{node.module}.{alias.name}"
                 yield submodule if submodule in known else node.module
+
+
+@cache
+def import_statements(source: str, for_types: bool = False) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports of a module, also those for types alone if asked."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    inside: list[ast.AST] = [parsed(source)]
+    for node in inside:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+            continue
+        fields = ("body", "orelse", "finalbody", "handlers", "cases")
+        if isinstance(node, ast.If) and not for_types and "TYPE_CHECKING" in ast.unparse(node.test):
+            fields = ("orelse",)
+        inside += (statement for field in fields for statement in getattr(node, field, ()))
+    return found
 
 
 def imports_of_later_packages(source: str, module: str, known: Collection[str], order: Sequence[str]) -> list[str]:
@@ -145,17 +151,18 @@ def test_no_framework_is_imported_before_it_is_used() -> None:
     assert offenders == {}
 
 
-STUBS = sorted(PACKAGE.rglob("__init__.pyi"))
-PUBLIC = {
-    ".".join(("raglift", *path.parent.relative_to(PACKAGE).parts)): {
-        alias.asname or alias.name
-        for node in parsed(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
+@cache
+def public_names() -> dict[str, set[str]]:
+    """What each package says that others may use."""
+    return {
+        ".".join(("raglift", *path.parent.relative_to(PACKAGE).parts)): {
+            alias.asname or alias.name
+            for node in parsed(path.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        for path in PACKAGE.rglob("__init__.pyi")
     }
-    for path in STUBS
-}
-"""What each package says that others may use."""
 
 
 def test_only_these_modules_stand_outside_a_package() -> None:
@@ -163,7 +170,7 @@ def test_only_these_modules_stand_outside_a_package() -> None:
 
 
 def test_every_public_name_exists_and_is_no_module_beside_it() -> None:
-    names = [(package, name) for package, public in PUBLIC.items() for name in public]
+    names = [(package, name) for package, public in public_names().items() for name in public]
     missing = [name for package, name in names if getattr(importlib.import_module(package), name, None) is None]
     hidden_by_a_module = [name for package, name in names if f"{package}.{name}" in SOURCES]
     assert (missing, hidden_by_a_module) == ([], [])
@@ -179,17 +186,11 @@ def summary_of(text: str) -> str:
     return " ".join(text.split()).partition(". ")[0].rstrip(".")
 
 
-SUMMARIES = {
-    module: summary_of(ast.get_docstring(parsed(path.read_text(encoding="utf-8"))) or "")
-    for module, path in SOURCES.items()
-}
-"""The first sentence of each module's docstring."""
-
-
 def test_no_two_files_have_the_same_docstring() -> None:
     modules: dict[str, list[str]] = {}
-    for module, summary in SUMMARIES.items():
-        modules.setdefault(summary, []).append(module)
+    for module, path in SOURCES.items():
+        docstring = ast.get_docstring(parsed(path.read_text(encoding="utf-8")))
+        modules.setdefault(summary_of(docstring or ""), []).append(module)
     assert [same for summary, same in modules.items() if summary and len(same) > 1] == []
 
 
@@ -197,7 +198,7 @@ def test_a_private_name_stays_in_its_module() -> None:
     offenders = [
         f"{module} imports {alias.name} from {node.module}"
         for module, path in SOURCES.items()
-        for node in ast.walk(parsed(path.read_text(encoding="utf-8")))
+        for node in import_statements(path.read_text(encoding="utf-8"), for_types=True)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("raglift")
         for alias in node.names
         if alias.name.startswith("_") and alias.name != "__version__"
@@ -232,6 +233,6 @@ def test_readers_are_shown_public_names_alone() -> None:
         f"{page}: from {package} import {name}"
         for page, text in shown_to_readers().items()
         for package, name in imports_shown_in(text)
-        if package != "raglift.errors" and name not in PUBLIC.get(package, ())
+        if package != "raglift.errors" and name not in public_names().get(package, ())
     ]
     assert offenders == []

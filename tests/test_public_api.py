@@ -46,6 +46,7 @@ def test_importing_raglift_imports_no_framework() -> None:
     assert not modules_after("import raglift") & set(FRAMEWORKS)
 
 
+@pytest.mark.slow
 def test_help_imports_no_framework() -> None:
     code = "import raglift.cli\nsys.argv = ['raglift', '--help']\ntry: raglift.cli.main()\nexcept SystemExit: pass"
     assert not modules_after(code) & set(FRAMEWORKS)

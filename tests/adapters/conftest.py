@@ -1,105 +1,12 @@
-"""A small LlamaIndex system that needs no network, no model hub and no key."""
+"""A small LlamaIndex system that needs no network, no model hub and no key; imported where it is used."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 from itertools import pairwise
 
 import pytest
-from llama_index.core import Settings, VectorStoreIndex
-from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
-from llama_index.core.callbacks import CallbackManager
-from llama_index.core.embeddings import BaseEmbedding
-from llama_index.core.indices.query.query_transform.base import BaseQueryTransform
-from llama_index.core.llms import MockLLM
-from llama_index.core.schema import NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
-
-if os.environ.get("RAGLIFT_TEST_PROFILE") == "quick":
-    collect_ignore = [
-        "test_haystack.py",
-        "test_overridden_haystack.py",
-    ]  # Importing Haystack takes each worker as long as a hundred tests
 
 WORDS = ["lighthouse", "harbour", "keeper", "storm", "lantern", "island", "ferry", "winter", "letter", "bread"]
-
-
-class WordEmbedding(BaseEmbedding):
-    """Counts words in 64 hashed locations: deterministic, and near for texts that share words."""
-
-    def _vector(self, text: str) -> list[float]:
-        vector = [0.0] * 64
-        for word in text.lower().replace("?", " ").replace(".", " ").split():
-            vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % 64] += 1.0
-        return vector
-
-    def _get_query_embedding(self, query):
-        return self._vector(query)
-
-    async def _aget_query_embedding(self, query):
-        return self._vector(query)
-
-    def _get_text_embedding(self, text):
-        return self._vector(text)
-
-
-class CountingLLM(MockLLM):
-    """A mock LLM that counts how often it is asked."""
-
-    calls: int = 0
-
-    def complete(self, *args, **kwargs):
-        self.calls += 1
-        return super().complete(*args, **kwargs)
-
-    def chat(self, *args, **kwargs):
-        self.calls += 1
-        return super().chat(*args, **kwargs)
-
-    async def acomplete(self, *args, **kwargs):
-        self.calls += 1
-        return await super().acomplete(*args, **kwargs)
-
-    async def achat(self, *args, **kwargs):
-        self.calls += 1
-        return await super().achat(*args, **kwargs)
-
-
-class AlwaysPick(BaseSelector):
-    """A selector that picks the same choices every time."""
-
-    def __init__(self, *places):
-        self.places = places
-
-    def _get_prompts(self):
-        return {}
-
-    def _update_prompts(self, prompts_dict):
-        pass
-
-    def _select(self, choices, query):
-        return SelectorResult(selections=[SingleSelection(index=at, reason="") for at in self.places])
-
-    async def _aselect(self, choices, query):
-        return self._select(choices, query)
-
-
-class AskFor(BaseQueryTransform):
-    """Asks for something else, and counts how often."""
-
-    def __init__(self, text):
-        self.text = text
-        self.runs = 0
-
-    def _get_prompts(self):
-        return {}
-
-    def _update_prompts(self, prompts):
-        pass
-
-    def _run(self, query_bundle, metadata):
-        self.runs += 1
-        return QueryBundle(self.text)
 
 
 def attributes_of(obj, seen=frozenset()):
@@ -108,7 +15,7 @@ def attributes_of(obj, seen=frozenset()):
         return [attributes_of(item, seen) for item in obj]
     if isinstance(obj, dict):
         return {key: attributes_of(item, seen) for key, item in obj.items()}
-    if isinstance(obj, CallbackManager):  # it notes every call, which is its work
+    if type(obj).__name__ == "CallbackManager":  # it notes every call, which is its work
         return id(obj)
     ours = type(obj).__module__.startswith(("llama_index", __name__.removesuffix("conftest")))
     if ours and id(obj) not in seen:
@@ -120,6 +27,10 @@ def attributes_of(obj, seen=frozenset()):
 @pytest.fixture
 def offline_llama_index():
     """What LlamaIndex uses where nothing is given: never OpenAI."""
+    from llama_index.core import Settings
+
+    from .llama_index_objects import CountingLLM, WordEmbedding
+
     before = (Settings._llm, Settings._embed_model)
     Settings.llm, Settings.embed_model = CountingLLM(max_tokens=8), WordEmbedding()
     yield
@@ -135,6 +46,8 @@ def texts():
 
 @pytest.fixture
 def nodes(texts):
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+
     made = [
         TextNode(
             text=text,
@@ -155,6 +68,8 @@ def nodes(texts):
 
 @pytest.fixture
 def index(nodes):
+    from llama_index.core import VectorStoreIndex
+
     return VectorStoreIndex(nodes)
 
 
@@ -165,9 +80,13 @@ def state():
 
 @pytest.fixture
 def always_pick():
+    from .llama_index_objects import AlwaysPick
+
     return AlwaysPick
 
 
 @pytest.fixture
 def ask_for():
+    from .llama_index_objects import AskFor
+
     return AskFor

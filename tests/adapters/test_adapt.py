@@ -17,6 +17,8 @@ from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.rankings import Ranking
 
+pytestmark = pytest.mark.slow
+
 
 class LangChainRetriever(BaseRetriever):
     def _get_relevant_documents(self, query, *, run_manager):

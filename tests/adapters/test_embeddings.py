@@ -133,6 +133,7 @@ def quick(attempts=4, longest_wait=5.0):
     return LangChainEmbedder.by_name(OPENAI, retry_policy=RetryPolicy(attempts, longest_wait, first_wait=0.01))
 
 
+@pytest.mark.slow
 def test_vectors_are_the_servers_in_order_and_the_second_run_asks_nothing(server, tmp_path):
     cache = Cache(tmp_path / "cache.sqlite")
     first = embed(quick(), TEXTS, "document", cache)
@@ -149,6 +150,7 @@ def test_vectors_are_the_servers_in_order_and_the_second_run_asks_nothing(server
     assert len(server.requests) == 3  # queries go together too
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [
@@ -169,6 +171,7 @@ def test_what_passes_is_asked_again_once_it_has_passed(server, answer):
     assert [request.body["input"] for request in server.requests] == [["who?", "when?"]] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 401, 404])
 def test_what_does_not_pass_is_asked_once(server, status):
     server.answer_next(Answer(status=status))
@@ -177,6 +180,7 @@ def test_what_does_not_pass_is_asked_once(server, status):
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 def test_finished_batches_are_kept_and_not_asked_for_again(server, tmp_path):
     cache = Cache(tmp_path / "cache.sqlite")
     server.answer_next(Answer(), Answer(status=400))
@@ -188,12 +192,14 @@ def test_finished_batches_are_kept_and_not_asked_for_again(server, tmp_path):
     assert sorted([*finished, *server.inputs]) == sorted(TEXTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "sent"), [("", " "), ("a\ud800", "a\ufffd"), ("<|endoftext|>", "<|endoftext|>")])
 def test_texts_that_a_server_refuses_are_made_acceptable(server, text, sent):
     assert np.isfinite(quick().embed([text], "document")).all()
     assert server.inputs == [sent]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 500])
 def test_a_key_shows_nowhere_even_when_the_server_repeats_it(server, monkeypatch, caplog, capfd, status):
     key = "plain words that are the key"
@@ -214,6 +220,7 @@ def test_a_key_shows_nowhere_even_when_the_server_repeats_it(server, monkeypatch
         assert "hunter2secret" not in text
 
 
+@pytest.mark.slow
 def test_the_key_is_of_the_environment_else_of_dot_env(server, monkeypatch, tmp_path):
     (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-another-key\n", encoding="utf-8")
     assert len(embedder_by_name(OPENAI).embed(["who?"], "document")) == 1

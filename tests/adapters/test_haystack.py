@@ -27,6 +27,8 @@ from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
 
+pytestmark = pytest.mark.slow
+
 SOURCES = {
     "tower.md": "The keeper climbs the tower at dusk. The lamp burns until dawn. The keeper writes the log.",
     "harbour.md": "The ferry leaves the harbour at noon. The tide turns twice a day. The boat waits in the fog.",

@@ -22,6 +22,8 @@ from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.rankings import Ranking
 
+pytestmark = pytest.mark.slow
+
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book."
 CUTS = ((0, 37), (38, 55), (56, 88))
 DATA = Dataset(

@@ -104,6 +104,7 @@ def texts(documents):
     return [document.page_content for document in documents]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("search_type", "arguments", "scored"),
     [
@@ -122,6 +123,7 @@ def test_a_vector_search_gives_what_the_retriever_itself_gives(store, search_typ
     assert all((hit.score is not None) == scored for hit in ranking)
 
 
+@pytest.mark.slow
 def test_a_vector_store_is_asked_for_scores(store):
     expected = [(document.id, score) for document, score in store.similarity_search_with_score(QUERY, k=5)]
     stage = only_stage(store)
@@ -140,6 +142,7 @@ def test_a_store_that_changed_only_its_plain_search_is_asked_for_that():
     assert ranking[0].score is None
 
 
+@pytest.mark.slow
 def test_mmr_and_filters_fetch_enough_to_reach_the_depth(store):
     store = FAISS.from_texts([f"{n} {line}" for n in range(4) for line in TEXT.splitlines()], EMBEDDING)
     assert len(retrieve(store.as_retriever(search_type="mmr"), k=40)) == 40

@@ -24,7 +24,10 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import create_retriever_tool, tool
 
-pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved:DeprecationWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:create_react_agent has been moved:DeprecationWarning"),
+]
 
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
 LINES = [f"The {word} keeper read a letter that came with the mail boat in the morning." for word in WORDS]

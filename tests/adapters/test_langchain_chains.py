@@ -37,6 +37,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tools import ToolException, create_retriever_tool, tool
 
+pytestmark = pytest.mark.slow
+
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
 LINES = [f"The {word} keeper read a letter." for word in WORDS]
 QUERY = "Where was the tall keeper?"

@@ -73,6 +73,7 @@ def test_a_sequence_with_two_retrievers_is_left_as_it_is(bm25):
     assert len(stage.retriever.retrieve_one("Which keeper?", 7)) == 2
 
 
+@pytest.mark.slow
 def test_a_function_that_cuts_is_marked(bm25, dataset):
     cutting = bm25 | RunnableLambda(lambda documents: documents[:3])
     evaluation = rl.evaluate(cutting, dataset, ks=(1, 5), depth="deep", candidates=8)

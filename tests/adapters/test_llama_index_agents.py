@@ -19,6 +19,7 @@ from raglift.adapters.llama_index import retriever_stages
 from raglift.errors import QueryFailed
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
     pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),

@@ -15,6 +15,7 @@ from raglift.adapters.llama_index import retriever_stages
 
 # LlamaIndex looks for LangChain's embeddings as soon as it is given an embedding model of its own.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
     pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
 ]

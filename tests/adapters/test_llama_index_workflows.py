@@ -26,6 +26,7 @@ import raglift as rl
 from raglift.errors import QueryFailed, UnsupportedSystem
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
     pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
     # LlamaIndex looks at every attribute of an agent for its steps

@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from llama_index.core.base.response.schema import Response
 
 from raglift.adapters.functions import chunk_and_score, reranker_stage, retriever_stage
 from raglift.errors import ConfigurationError
@@ -74,7 +73,6 @@ def test_doc_key_names_the_document_of_a_mapping():
         {"title": "no text"},
         {"text": None},
         object(),
-        Response("an answer"),
         (0.5, "score first"),
         ("doc-1", "an id, then the text"),
         ("text", "0.5"),

@@ -10,9 +10,11 @@ from llama_index.core.base.response.schema import Response
 from llama_index.core.schema import NodeWithScore, TextNode
 
 import raglift as rl
-from raglift.adapters.functions import retriever_stage
+from raglift.adapters.functions import chunk_and_score, retriever_stage
 from raglift.adapters.results import results_in
 from raglift.errors import ConfigurationError, UnsupportedSystem
+
+pytestmark = pytest.mark.slow
 
 FOUND = ["The keeper trims the lamp.", "The ferry leaves at noon."]
 DOCUMENTS = [Document(page_content=text, metadata={"source": "log.md"}) for text in FOUND]
@@ -148,6 +150,11 @@ def test_what_is_no_ranking_is_refused_by_what_was_found_and_expected(answer, fo
     with pytest.raises(UnsupportedSystem) as caught:
         rl.evaluate(search, rl.Dataset.from_dict({"who?": [FOUND[0]], "when?": [FOUND[1]]}))
     assert str(caught.value).startswith(f"search returned {found}")
+
+
+def test_a_response_is_no_passage():
+    with pytest.raises(ConfigurationError, match="found a Response"):
+        chunk_and_score(Response("an answer"))
 
 
 def test_a_row_without_a_text_is_named():

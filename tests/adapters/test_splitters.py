@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 TOKENS = load_encoding("cl100k_base")
 SIZED = {"chunk_size": 60, "chunk_overlap": 12}
 IN_TOKENS = {"length_function": TOKENS.count}
@@ -44,7 +46,6 @@ def documents() -> tuple[Document, ...]:
     return load_dataset("lighthouse").documents
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTERS)
 def test_chunks_are_the_splitters_own_each_located(name: str, documents: tuple[Document, ...]) -> None:
     chunks = SplitterChunker(SPLITTERS[name]).split(documents)

@@ -20,6 +20,7 @@ import raglift as rl
 from raglift.errors import UnsupportedSystem
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
     pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
 ]

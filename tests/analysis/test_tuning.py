@@ -32,6 +32,7 @@ def test_a_setting_that_is_better_everywhere_is_always_chosen():
     assert found.optimism == pytest.approx(0.0)
 
 
+@pytest.mark.slow
 def test_settings_that_do_not_differ_gain_nothing_and_the_best_looks_better():
     """The mean of the best of 20 equal settings is too high; the cross-validated one is not."""
     draw = np.random.default_rng(0)

@@ -11,6 +11,8 @@ from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
 
+pytestmark = pytest.mark.slow
+
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. He slept until dawn."
 DOCUMENT = Document("tower", TEXT)
 

@@ -45,6 +45,7 @@ def test_chunkers_need_documents_and_an_audit_a_dataset() -> None:
         rl.audit([QUERY])  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_it_counts_what_it_looked_at() -> None:
     audit = rl.audit(DATASET, chunkers=[RecursiveChunker(60, 0), "recursive:30/0"], chunks=[Chunk("x")], ks=(5, 1, 5))
     assert (audit.queries, audit.labelled, audit.facts, audit.passages, audit.documents) == (1, 1, 2, 2, 1)
@@ -57,6 +58,7 @@ def test_it_counts_what_it_looked_at() -> None:
     assert audit.match == str(MatchRule("coverage"))
 
 
+@pytest.mark.slow
 def test_as_frames_it_has_the_columns_that_are_promised() -> None:
     audit = rl.audit(DATASET, chunkers=["recursive:60/0"], ks=(1, 5))
     frame = audit.to_frame()
@@ -67,12 +69,14 @@ def test_as_frames_it_has_the_columns_that_are_promised() -> None:
     assert {"chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS, "recall@1", "exact@5"} <= {*chunkings}
 
 
+@pytest.mark.slow
 def test_the_labels_of_the_corpus_that_comes_with_raglift_are_not_broken() -> None:
     audit = rl.audit(rl.load_dataset("lighthouse"), chunkers=["recursive:1000/100"])
     assert not audit.broken
     assert audit.chunkings[0].attainable[-1].recall == 1
 
 
+@pytest.mark.slow
 def test_findings_are_counted_by_kind_and_listed_folded() -> None:
     view = audit_view(rl.audit(DATASET, chunkers=["recursive:60/0"]))
     assert view.lead == "labels: 1 broken, 2 warnings"
@@ -82,6 +86,7 @@ def test_findings_are_counted_by_kind_and_listed_folded() -> None:
     assert chunkers.tables[0].columns[1] == "recursive:60/0"
 
 
+@pytest.mark.slow
 def test_a_dataset_without_labels_is_not_called_faultless() -> None:
     unlabelled = str(rl.audit(Dataset((Query("q", "Who keeps the lamp?"),))))
     assert "no query has one" in unlabelled

@@ -8,6 +8,8 @@ from sklearn.metrics import cohen_kappa_score
 
 import raglift as rl
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("judge", ["good", "weak", "biased"])
 def test_simulated_metrics_are_those_of_raglift(script, judge) -> None:
@@ -24,7 +26,6 @@ def test_simulated_metrics_are_those_of_raglift(script, judge) -> None:
     assert agreed > 0.6 if judge != "weak" else 0.2 < agreed < 0.6
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("population", [False, True])
 def test_complete_lists_are_covered(script, population) -> None:
     benchmark = script("correction")

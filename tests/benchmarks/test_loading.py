@@ -15,6 +15,7 @@ def benchmark(script) -> Any:
     return script("loading")
 
 
+@pytest.mark.slow
 def test_both_ways_read_every_hit(benchmark, tmp_path: Path) -> None:
     benchmark.save_run(tmp_path / "run", 12)
     found = [benchmark.measured(way, tmp_path / "run") for way in benchmark.WAYS]

@@ -21,6 +21,7 @@ def corpus(benchmark: Any) -> Any:
     return benchmark.Corpus.of("lighthouse", (150, 1000, 6000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_blanks", [False, True], ids=["at equal lengths", "at blanks"])
 def test_the_same_prompt_cut_finer_is_the_same_to_the_last_bit_and_gets_no_verdict(
     benchmark: Any, corpus: Any, at_blanks: bool
@@ -35,6 +36,7 @@ def test_the_same_prompt_cut_finer_is_the_same_to_the_last_bit_and_gets_no_verdi
         assert benchmark.verdicts(values[1] - whole[1], 40, 50) == 0.0
 
 
+@pytest.mark.slow
 def test_a_row_for_each_size_and_recut(benchmark: Any, corpus: Any) -> None:
     table = benchmark.table_of(corpus, 0.5)
     assert list(table) == ["150", "1,000", "6,000", "1,000 in 2", "1,000 in 4"]
@@ -45,6 +47,7 @@ def test_a_row_for_each_size_and_recut(benchmark: Any, corpus: Any) -> None:
         assert (np.diff(recalls) >= 0).all()
 
 
+@pytest.mark.slow
 def test_a_difference_that_is_there_gets_a_verdict(benchmark: Any) -> None:
     differences = np.random.default_rng(0).normal(0.15, 0.3, 500)
     assert benchmark.verdicts(differences, 100, 40) > 0.9

@@ -27,6 +27,7 @@ def test_every_way_but_ranx_gives_the_same_means(benchmark, tmp_path: Path) -> N
     assert ours["memory"] >= 0
 
 
+@pytest.mark.slow
 def test_a_line_tells_the_ratios_to_raglift(benchmark, tmp_path: Path, monkeypatch, capsys) -> None:
     benchmark.write(tmp_path, 2, 100)
     means = dict.fromkeys(benchmark.METRICS, 0.5)

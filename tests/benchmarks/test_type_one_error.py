@@ -45,6 +45,7 @@ def chance(share: float, samples: int) -> float:
     return 3 * math.sqrt(share * (1 - share) / samples)
 
 
+@pytest.mark.slow
 def test_the_sign_flip_test_alone_is_wrong_too_often_on_skewed_differences(benchmark: Any) -> None:
     found = benchmark.errors(population(benchmark, "3% lose 0.9, others win 0.028"), 40, 200)
     assert found.sign_flip > 0.2
@@ -52,6 +53,7 @@ def test_the_sign_flip_test_alone_is_wrong_too_often_on_skewed_differences(bench
     assert found.too_skewed > 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SYMMETRIC, *SKEWED, *RARE_LOSSES][::5])
 def test_a_difference_is_seldom_found_where_there_is_none(benchmark: Any, name: str) -> None:
     found = benchmark.errors(population(benchmark, name), 40, 250)

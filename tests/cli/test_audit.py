@@ -31,6 +31,7 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     assert "recall ceiling@10" in out
 
 
+@pytest.mark.slow
 def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wicked, and wrote", "wrote the day into his")
     code, out, _ = run(
@@ -47,6 +48,7 @@ def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     assert out.isascii()
 
 
+@pytest.mark.slow
 def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> None:
     lost = [{"doc": "tower.txt", "from": f"nowhere {number}", "to": "dusk"} for number in range(25)]
     folder = dataset(tmp_path / "lights", *lost)
@@ -59,6 +61,7 @@ def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> N
     assert len(json.loads(out)["faults"]) == 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -102,6 +105,7 @@ def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) 
     assert not (tmp_path / "new.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_what_is_not_read_of_a_folder_is_said_once_and_can_be_included(run: Run, tmp_path: Path) -> None:
     lights = dataset(tmp_path / "lights", "in fog the horn is blown")
     (lights / "documents" / "fog.qmd").write_text("In fog the horn is blown.")

@@ -14,6 +14,7 @@ import raglift as rl
 from raglift.retrieval.bm25 import BM25Retriever
 
 
+@pytest.mark.slow
 def test_version(run) -> None:
     assert run("--version")[:2] == (0, f"raglift {rl.__version__}\n")
 
@@ -116,6 +117,7 @@ def test_the_walkthrough_as_json_is_its_evaluation(run) -> None:
     assert {row["k"] for row in told["metrics"]} == {1, 3}
 
 
+@pytest.mark.slow
 def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "none"))
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))

@@ -19,6 +19,7 @@ def convert(run: Run) -> Run:
     return partial(run, "labels", "convert")
 
 
+@pytest.mark.slow
 def test_json_says_what_was_written(convert: Run, tmp_path: Path) -> None:
     _, out, _ = convert(FIXTURES / "beir", "-o", tmp_path / "beir", "--json")
     written = {"path": str(tmp_path / "beir"), "read_as": "beir", "format": "jsonl", "queries": 3, "documents": 5}
@@ -46,6 +47,7 @@ def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
     assert rl.load_dataset(tmp_path / "train").queries[0].id == "5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

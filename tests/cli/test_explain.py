@@ -17,6 +17,7 @@ def saved(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "saved"
 
 
+@pytest.mark.slow
 def test_metrics_are_shown_at_one_depth_on_one_line_unless_all_are_wanted(run, saved: str) -> None:
     code, short, _ = run("explain", saved, "q0001")
     assert code == 0
@@ -29,6 +30,7 @@ def test_metrics_are_shown_at_one_depth_on_one_line_unless_all_are_wanted(run, s
     assert "--all" not in long
 
 
+@pytest.mark.slow
 def test_json_has_what_each_hit_earned(run, saved: str) -> None:
     code, out, _ = run("explain", saved, "q0001", "--json")
     found = json.loads(out)
@@ -37,6 +39,7 @@ def test_json_has_what_each_hit_earned(run, saved: str) -> None:
     assert [hit["rank"] for hit in found["hits"]] == list(range(1, len(found["hits"]) + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

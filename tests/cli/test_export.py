@@ -17,6 +17,7 @@ def saved(ranked, tmp_path: Path) -> Path:
     return ranked(found, reranked=[1, 3] * 5, ks=(1, 3), metrics=("rr", "recall", "ndcg")).save(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_it_says_what_it_wrote_and_what_differs(run, saved: Path, tmp_path: Path) -> None:
     code, out, err = run("export", saved, "--output", tmp_path / "out")
     assert (code, err) == (0, "")

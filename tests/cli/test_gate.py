@@ -85,6 +85,7 @@ def test_it_prints_what_the_library_prints(run, runs) -> None:
     assert (code, out, err) == (1, f"{expected}\n", "")
 
 
+@pytest.mark.slow
 def test_json_is_complete(run, runs) -> None:
     code, out, _ = run(
         "gate", "worse", "--min", "ndcg@3=0.9", "--baseline", "main", "--no-regression", "rr@3", "--json", "--name", "x"

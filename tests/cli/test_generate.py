@@ -73,6 +73,7 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
     assert not out.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

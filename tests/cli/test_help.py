@@ -45,6 +45,7 @@ def option(command: str, name: str) -> Any:
     return next(each for each in COMMANDS[command].params if name in each.opts)
 
 
+@pytest.mark.slow
 def test_every_command_is_in_a_panel_with_its_whole_summary(run) -> None:
     code, out, _ = run("--help")
     assert code == 0
@@ -61,6 +62,7 @@ def test_a_summary_has_at_most_45_characters(name: str) -> None:
     assert 0 < len(COMMANDS[name].short_help) <= 45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_ends_with_examples_and_exit_codes_at_any_width(name: str, run, monkeypatch) -> None:
     for width in WIDTHS:
@@ -81,6 +83,7 @@ def test_no_word_of_help_is_broken_at_60_columns(name: str) -> None:
     assert [word for text in texts for word in re.split(r"\s|(?<=-)", text) if len(word) > 36] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_can_be_typed(name: str) -> None:
     lines = "\n".join(COMMANDS[name].examples).replace("\\\n", " ").splitlines()
@@ -91,6 +94,7 @@ def test_the_examples_can_be_typed(name: str) -> None:
         COMMANDS[command].make_context(command, words[len(command.split()) :])
 
 
+@pytest.mark.slow
 def test_help_lists_the_options_that_matter_and_help_all_the_rest(run) -> None:
     code, some, _ = run("evaluate", "--help")
     _, every, _ = run("evaluate", "--help-all")

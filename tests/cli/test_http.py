@@ -45,6 +45,7 @@ def evaluate(run, address: str, *more: str) -> tuple[int, str, str]:
     return run("evaluate", "labels.jsonl", "--system", address, "--reranker", "none", "-k", "1", *more)
 
 
+@pytest.mark.slow
 def test_evaluate_asks_a_service_by_its_mapping_and_lists_what_failed(run, address: str) -> None:
     code, out, _ = evaluate(
         run, address, "--mapping", "search.yaml", "--metrics", "recall", "--json", "--output", "kept"
@@ -104,6 +105,7 @@ def test_a_variable_in_dot_env_is_enough(run, address: str, monkeypatch: pytest.
     assert code == 0
 
 
+@pytest.mark.slow
 def test_a_sweep_measures_services_with_a_mapping_each(address: str) -> None:
     Path("sweep.yaml").write_text(
         "dataset: ./labels.jsonl\nks: [1]\nmetrics: [recall]\nretries: 0\n"

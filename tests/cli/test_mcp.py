@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mcp")
 
 Run = Callable[..., tuple[int, str, str]]
@@ -42,7 +44,6 @@ def test_a_server_that_cannot_be_asked_ends_with_one_line_and_measures_nothing(
     assert not folder.exists()
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_an_evaluation_and_its_server(labels: Path) -> None:
     command = [sys.executable, "-m", "raglift", "evaluate", str(labels), "--system", reference("hangs", str(labels))]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -72,7 +73,6 @@ def servers(word: str, parent: int) -> list[int]:
     return found
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_the_server_for_agents_at_a_terminal(tmp_path: Path) -> None:
     terminal, side = pty.openpty()
     command = [sys.executable, "-m", "raglift", "mcp", str(tmp_path)]

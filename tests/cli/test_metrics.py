@@ -12,6 +12,7 @@ from raglift.metrics.registry import MEASURES
 BUILT_IN = [measure for measure in MEASURES.values() if not measure.origin]
 
 
+@pytest.mark.slow
 def test_every_measure_is_listed_with_its_formula_and_source(run) -> None:
     code, out, _ = run("metrics")
     assert code == 0
@@ -34,6 +35,7 @@ def test_one_in_full(run) -> None:
     assert json.loads(run("metrics", "rbp", "--json")[1])["source"] == "Moffat and Zobel 2008"
 
 
+@pytest.mark.slow
 def test_an_unknown_name_is_told_near_ones(run) -> None:
     code, _, err = run("metrics", "r_precisoin")
     assert code == 2

@@ -5,6 +5,8 @@ import pytest
 from raglift.cli.model_options import model_of
 from raglift.errors import ConfigurationError, MissingKey
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _key(monkeypatch, tmp_path):

@@ -20,6 +20,7 @@ def metrics(out: str) -> set[str]:
     return {f"{row['metric']}@{row['k']}" for row in json.loads(out)["metrics"]}
 
 
+@pytest.mark.slow
 def test_without_options_nothing_changes(run, saved: Path) -> None:
     code, out, _ = run("rescore", saved)
     assert code == 0
@@ -35,6 +36,7 @@ def test_other_depths_keep_the_measures(run, saved: Path) -> None:
     assert metrics(after) == {f"{name}@{k}" for name in names for k in (1, 2)}
 
 
+@pytest.mark.slow
 def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> None:
     code, _, err = run(
         "rescore", saved, "--match", "coverage", "--match-threshold", "0.7", "--output", tmp_path / "covered"
@@ -58,6 +60,7 @@ def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None
     assert "9 queries of the run not among the labels: unlabelled" in out
 
 
+@pytest.mark.slow
 def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, ranked, tmp_path: Path) -> None:
     first = ranked([1, 2], metrics=("rr", "span_precision_omega"), chunks=["nothing to the point, line 1"])
     saved = first.save(tmp_path / "run")

@@ -36,6 +36,7 @@ def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Pat
     assert not labels.exists()
 
 
+@pytest.mark.slow
 def test_one_file_is_reviewed_once_at_a_time(run: Callable, saved: Path, tmp_path: Path) -> None:
     with hold(tmp_path / "labels.jsonl"):
         code, _, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "--no-browser")

@@ -31,6 +31,7 @@ def test_what_cannot_be_saved_is_shown_and_saved_elsewhere(
         keep(ranked([1]), tmp_path / "run", overwrite=False)
 
 
+@pytest.mark.slow
 def test_runs_are_called_by_their_folders(ranked, tmp_path: Path) -> None:
     folders = [ranked([rank] * 3).save(tmp_path / f"at-{rank}") for rank in (1, 2)]
     assert list(load_runs(folders)) == ["at-1", "at-2"]

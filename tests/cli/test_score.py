@@ -20,6 +20,7 @@ def arguments(folder: Path, *runs: str) -> list[object]:
     return ["score", *(part for run in runs for part in ("--run", folder / run)), "--qrels", folder / "qrels.txt"]
 
 
+@pytest.mark.slow
 def test_a_table_with_one_column_a_run(run, folder: Path) -> None:
     code, out, err = run(*arguments(folder, "bm25.trec", "dense.jsonl"), "--metrics", "recip_rank,ndcg_cut_10,P_5")
     assert (code, err) == (0, "")
@@ -31,6 +32,7 @@ def test_a_table_with_one_column_a_run(run, folder: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_json_has_means_n_and_counts(run, folder: Path) -> None:
     _, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", "map", "--json", "-q", "--answered-only")
     found = json.loads(out)

@@ -34,6 +34,7 @@ def required(command: Any, but: Any) -> Iterator[str]:
             yield from ("x",) if each.param_type_name == "argument" else (each.opts[0], "x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda each: getattr(each, "name", each))
 def test_commas_and_repetition_say_the_same(command: str, option: Any, run, monkeypatch) -> None:
     read: list[Any] = []

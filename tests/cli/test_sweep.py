@@ -129,6 +129,7 @@ def test_a_folder_is_printed_as_it_is(run) -> None:
     assert "found no sweep.json; expected the folder of a sweep" in err
 
 
+@pytest.mark.slow
 def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a_broken_system.py").write_text(SLEEPY, encoding="utf-8")
     (tmp_path / "broken.yaml").write_text(
@@ -141,6 +142,7 @@ def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch:
     assert "raglift: error: every cell failed; the first: ConfigurationError: system: a_broken_system:broken()" in err
 
 
+@pytest.mark.slow
 def test_when_some_cells_fail_the_rest_is_printed_and_the_exit_code_says_so(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from raglift.results import load_evaluation
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parents[1] / "tracing" / "fixtures"
 TRACES = FIXTURES / "phoenix_api.json"
 COLUMNS = ("--column", "span=id,parent=parent_run_id,kind=run_type,input=inputs,output=outputs")

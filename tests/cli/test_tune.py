@@ -17,6 +17,7 @@ def reranked(ranked, tmp_path: Path) -> Path:
     return ranked([2] * 20, reranked=[1] * 15 + [3] * 5).save(tmp_path / "reranked")
 
 
+@pytest.mark.slow
 def test_the_number_of_candidates_is_tuned_as_the_library_tunes_it(run, reranked: Path) -> None:
     code, out, _ = run("tune", reranked, "--candidates", "2,3", "--primary", "rr@3", "--json")
     found = json.loads(out)
@@ -39,6 +40,7 @@ def test_a_threshold_is_that_of_the_library(run, tmp_path: Path) -> None:
     assert "When not to answer" in run("tune", tmp_path / "run", "--threshold", "--risk", "0.4")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [

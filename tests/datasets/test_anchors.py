@@ -43,6 +43,7 @@ def test_resolves(first: str, last: str, passage: str) -> None:
     assert find(TEXT, first, last) == passage
 
 
+@pytest.mark.slow
 def test_resolves_in_decomposed_text() -> None:
     text = unicodedata.normalize("NFD", TEXT)
     assert find(text, "Café", "shut.") == unicodedata.normalize("NFD", "Café was shut.")
@@ -74,6 +75,7 @@ def occurs_once(quote: str, text: str) -> bool:
     return sum(text.startswith(quote, offset) for offset in range(len(text))) == 1
 
 
+@pytest.mark.slow
 @given(wrapped_texts(), st.integers(1, 30), st.integers(1, 30), st.sampled_from(["NFC", "NFD"]))
 def test_a_span_with_unique_quotes_resolves_to_itself(
     wrapped: tuple[str, int, int], head: int, tail: int, form: str

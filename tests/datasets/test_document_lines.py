@@ -4,6 +4,7 @@ import io
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ texts = st.text(st.sampled_from("a \n\r\u2028\ufeff") | st.characters(exclude_ca
 titles = st.builds(lambda title, rest: (title, f"{title} {rest}"), texts, texts) | st.tuples(texts, texts)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(titles, st.booleans()), min_size=1))
 def test_what_is_written_is_read(given_texts: list[tuple[tuple[str, str], bool]]) -> None:
     documents = tuple(

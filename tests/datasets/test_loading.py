@@ -39,6 +39,7 @@ def test_documents_that_are_given(folder: Path, documents: object) -> None:
     assert dataset.query("a").facts[0].passages == (Passage("one two", "a.md", 0, 7),)
 
 
+@pytest.mark.slow
 def test_documents_by_the_name_of_a_corpus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     lighthouse = find_corpus("lighthouse").documents()

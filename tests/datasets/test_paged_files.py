@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 LAMP = "The keeper lights the lamp at dusk and trims its wick at midnight."
 HORN = "In fog the horn is blown twice every minute until the ships answer."
 
@@ -87,7 +89,6 @@ def test_paragraphs_and_tables_of_a_docx_are_read(tmp_path: Path) -> None:
     assert document.pages == ((0, len(document.text)),)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`langchain-community` is being sunset:DeprecationWarning")
 def test_offsets_of_langchains_pages_become_offsets_in_the_document(tmp_path: Path) -> None:
     from langchain_community.document_loaders import PyPDFLoader

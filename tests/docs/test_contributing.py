@@ -84,11 +84,13 @@ def test_the_paths_of_a_page_exist(page: str) -> None:
     assert missing_paths(read(page)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_dotted_names_of_a_page_can_be_imported(page: str) -> None:
     assert missing_names(read(page)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_make_targets_of_a_page_exist(page: str) -> None:
     assert missing_targets(read(page)) == []

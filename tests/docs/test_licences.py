@@ -22,6 +22,7 @@ def test_what_runs_has_a_licence_that_will_do(found: list[Package]) -> None:
     assert [one for one in found if one.runs and refused(one)] == []
 
 
+@pytest.mark.slow
 def test_what_is_only_for_work_on_raglift_has_a_known_licence(found: list[Package]) -> None:
     assert [one.name for one in found if one.licence == "unknown"] == []
 
@@ -30,6 +31,7 @@ def test_every_exception_has_its_reason() -> None:
     assert all(len(reason) > 20 for reason in ALLOWED_FOR_A_REASON.values())
 
 
+@pytest.mark.slow
 def test_what_the_table_says_of_some_is_so(found: list[Package]) -> None:
     brought = {one.name: one.brought_by for one in found}
     assert brought["numpy"] == ("raglift",)

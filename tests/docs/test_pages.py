@@ -135,6 +135,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(name: str, folder: P
     assert not run(READ[name], module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, page in READ.items() if page.of("yaml") and name != WORKFLOW])
 def test_the_sweeps_and_mappings_of_a_page_are_sound(name: str, folder: Path) -> None:
     (folder / "mine").mkdir()

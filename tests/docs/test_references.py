@@ -16,6 +16,7 @@ from .references import DOCS, PACKAGE, PAGES, PublicName, layers, public_names
 NAMES = [name for names in public_names().values() for name in names]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_what_the_code_says(page: str) -> None:
     assert (DOCS / page).read_text(encoding="utf-8") == PAGES[page](), (

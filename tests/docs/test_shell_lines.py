@@ -59,6 +59,7 @@ def parse(arguments: list[str]) -> None:
         context = command.make_context(name, rest, parent=context)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, page in READ.items() if lines(page)])
 def test_the_command_lines_of_a_page_can_be_typed(name: str) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))

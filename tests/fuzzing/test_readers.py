@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from .damage import damages
 from .reader import Bench, Damage, Reader
 
+pytestmark = pytest.mark.slow
+
 _MODULES = sorted(path.stem for path in Path(__file__).parent.glob("readers_*.py"))
 READERS: list[Reader] = [reader for name in _MODULES for reader in import_module(f".{name}", __package__).READERS]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS, ids=[reader.name for reader in READERS])
 def test_damaged_input_is_read_or_refused(reader: Reader, tmp_path: Path) -> None:
     bench = Bench(reader, tmp_path)

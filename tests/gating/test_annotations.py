@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+import pytest
+
 import raglift as rl
 from raglift.gating.ci import without_commands
 
@@ -37,6 +39,7 @@ def test_one_error_a_check_that_failed(ranked) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_inside_their_command(hostile, hostile_text) -> None:
     def found(text):
         run, baseline = hostile(text, 2, fails=True), hostile(text, 1)

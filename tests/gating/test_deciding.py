@@ -37,6 +37,7 @@ ranks = st.lists(st.sampled_from([1, 2, 3, None, ValueError("no")]), min_size=4,
 fractions = st.integers(0, 24).map(lambda number: number / 24)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ranks=ranks, rr=fractions, recall=fractions, failures=st.integers(0, 4), lacks=st.booleans())
 def test_a_gate_passes_if_and_only_if_everything_holds(ranked, ranks, rr, recall, failures, lacks) -> None:

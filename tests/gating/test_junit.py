@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from junitparser import JUnitXml
 
 import raglift as rl
@@ -16,6 +17,7 @@ def failures(suite):
     return {case.name: case.result[0] for case in suite if case.result}
 
 
+@pytest.mark.slow
 def test_one_test_case_a_check(ranked) -> None:
     result = rl.gate(
         ranked([3] * 9),
@@ -50,6 +52,7 @@ def test_missing_queries_are_a_case_of_their_own_with_all_their_names(ranked) ->
     assert all(f"q000{number}" in failure.text for number in range(2, 9))
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_read_back(hostile, hostile_text) -> None:
     def result_of(text):
         return rl.gate(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import raglift as rl
 
 
@@ -27,6 +29,7 @@ def test_what_failed_comes_first_and_details_are_folded(ranked) -> None:
     assert ("| 1 | ✓ | the stone with the number 0000 lies at the ford |  | nothing to the point, line 1 |\n") in told
 
 
+@pytest.mark.slow
 def test_it_stays_small_enough_for_a_comment(ranked) -> None:
     many = {"ks": (1, 3, 6), "metrics": ("rr", "recall", "ndcg")}
     metrics = [f"{name}@{k}" for name in many["metrics"] for k in many["ks"]]

@@ -9,6 +9,8 @@ from raglift.retrieval.chunkers import RecursiveChunker
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runs():

@@ -18,6 +18,7 @@ def only(result):
     return one
 
 
+@pytest.mark.slow
 def test_a_significant_drop_beyond_the_margin_fails_and_a_rise_never_does(ranked) -> None:
     good, bad = ranked([1] * 30), ranked([1] * 15 + [3] * 15)
     result = rl.gate(bad, baseline=good, no_regression=["rr@3"])
@@ -32,6 +33,7 @@ def test_a_significant_drop_beyond_the_margin_fails_and_a_rise_never_does(ranked
     assert "MRR@3 did not get worse: 0.667 → 1.000" in str(better)
 
 
+@pytest.mark.slow
 def test_the_drop_of_the_mean_must_pass_the_margin_not_the_interval(ranked) -> None:
     good, bad = ranked([1] * 30), ranked([1] * 15 + [3] * 15)
     for margin, passed in ((0.30, False), (1 / 3, True), (0.34, True)):  # the interval reaches from 0.46 to 0.21
@@ -70,6 +72,7 @@ def test_flipped_queries_come_with_both_rankings_the_largest_drop_first(ranked) 
     assert regressed[-1].matched_after == ()
 
 
+@pytest.mark.slow
 def test_several_metrics_are_corrected_together(ranked) -> None:
     rng = np.random.default_rng(3)
     good, bad = ranked([1] * 40), ranked([1 if draw > 0.12 else 2 for draw in rng.random(40)])
@@ -94,6 +97,7 @@ def test_a_metric_that_a_side_was_cut_for_cannot_pass(ranked) -> None:
     assert rl.gate(cut, baseline=good, no_regression=["recall@1"]).passed
 
 
+@pytest.mark.slow
 def test_what_compare_refuses_is_refused_and_what_it_warns_of_is_reported(ranked) -> None:
     good = ranked([1] * 30)
     other = replace(good, dataset=replace(good.dataset, queries=ranked([1] * 30, unlabelled=(3,)).dataset.queries))
@@ -111,6 +115,7 @@ def test_what_compare_refuses_is_refused_and_what_it_warns_of_is_reported(ranked
     assert any("queries failed and count 0: 1 of new; 0 of baseline" in warning for warning in warnings)
 
 
+@pytest.mark.slow
 def test_so_few_queries_that_nothing_can_fail_are_told(ranked) -> None:
     result = rl.gate(ranked([None] * 5), baseline=ranked([1] * 5), no_regression=["rr@3"])
     assert result.passed

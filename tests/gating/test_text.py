@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import raglift as rl
 from raglift.results.evaluation import Evaluation
 from raglift.testing.fakes import FakeRetriever
@@ -31,6 +33,7 @@ def test_figures_stand_beside_their_bounds(ranked) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_query_that_got_worse_is_shown_with_both_rankings(ranked) -> None:
     result = rl.gate(ranked([3] * 7), baseline=ranked([1] * 7), no_regression=["rr@3"], margin=0.01)
     told = str(result)
@@ -57,6 +60,7 @@ def found_at(rank: int) -> Evaluation:
     return rl.evaluate(FakeRetriever(table), data, ks=(12,), depth="deep", candidates=12, metrics=["rr"])
 
 
+@pytest.mark.slow
 def test_a_deep_ranking_is_cut_and_its_matches_below_are_told() -> None:
     told = str(rl.gate(found_at(12), baseline=found_at(1), no_regression=["rr@12"]))
     assert "  baseline, and 2 more\n" in told

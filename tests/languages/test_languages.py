@@ -15,6 +15,7 @@ LANGUAGES = {"japanese": "Japanese", "thai": "Thai", "arabic": "Arabic"}
 in_each_language = pytest.mark.parametrize("name", LANGUAGES)
 
 
+@pytest.mark.slow
 @in_each_language
 def test_bm25_finds_what_is_asked_in_every_language(name: str) -> None:
     data = rl.load_dataset(HERE / name)
@@ -24,6 +25,7 @@ def test_bm25_finds_what_is_asked_in_every_language(name: str) -> None:
     assert "does not know" not in str(evaluation)
 
 
+@pytest.mark.slow
 @in_each_language
 def test_an_audit_warns_that_the_embedded_model_cannot_read_it(name: str) -> None:
     found = audit(rl.load_dataset(HERE / name), chunkers=["recursive:120/0"])

@@ -18,7 +18,7 @@ from raglift.llm.replies import FilledPrompt, Usage
 from raglift.testing.openai_server import Answer, OpenAIServer
 from raglift.utilities.retrying import RetryPolicy
 
-pytestmark = pytest.mark.usefixtures("no_openai_settings")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_openai_settings")]
 
 KEY = "sk-test-0123456789abcdef"
 PROMPT = FilledPrompt("relevance@3f9a1c07", "Grade {it}.", 'The {lamp} says {"grade": 1} and {{more}}.')
@@ -98,7 +98,6 @@ def test_openai_is_asked_for_the_form_strictly(server, made):
 # Bad days
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     "answer",
@@ -124,7 +123,6 @@ def test_a_slow_answer_is_given_up_and_asked_again(server, made):
     assert len(server.requests) == 2
 
 
-@pytest.mark.slow
 def test_what_damaged_answers_were_billed_is_counted(server, model):
     server.answer_next(Answer(text='{"grade": '), Answer(text='{"gra', finish_reason="length"), RIGHT)
     assert model.ask(PROMPT, Grade).usage == Usage(27, 8)

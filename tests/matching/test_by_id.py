@@ -41,6 +41,7 @@ def matched(judged: MatchTable) -> list[tuple[int, int, int, int]]:
     return list(zip(rows.query.tolist(), rows.rank.tolist(), rows.fact.tolist(), rows.grade.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(labels, ids), min_size=1, max_size=8))
 def test_the_matches_are_those_of_chunks_and_labels(cases: list[tuple[dict[str, int], list[str]]]) -> None:
     found = match_ids(

@@ -124,6 +124,7 @@ def test_unicode_folding_is_for_texts() -> None:
 WORDS = st.lists(st.sampled_from(["keeper", "lamp", "the", "a", "tower\n", "İstanbul"]), max_size=40).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=3), st.integers(1, 60), st.integers(1, 60), st.data())
 def test_locations_overlap_as_their_offsets_say(texts: list[str], size: int, step: int, data: st.DataObject) -> None:
@@ -147,6 +148,7 @@ def test_locations_overlap_as_their_offsets_say(texts: list[str], size: int, ste
     assert rows([query(passage) for passage in passages], chunks, documents) == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=8), st.lists(WORDS, min_size=1, max_size=8), st.booleans(), st.booleans())
 def test_whatever_containment_matches_overlaps(

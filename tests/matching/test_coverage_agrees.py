@@ -53,6 +53,7 @@ def parts_of_texts(draw: st.DrawFn) -> tuple[str, list[Interval]]:
     return text, parts or [(0, 1)]
 
 
+@pytest.mark.slow
 @given(parts_of_texts())
 def test_a_set_of_parts_covers_what_its_characters_do(case: tuple[str, list[Interval]]) -> None:
     text, parts = case
@@ -60,6 +61,7 @@ def test_a_set_of_parts_covers_what_its_characters_do(case: tuple[str, list[Inte
     assert covered_length(parts) == by_sets(parts, "")
 
 
+@pytest.mark.slow
 @given(parts_of_texts())
 @example(("x x", [(2, 3), (0, 1)]))  # a part that ends one blank before another that is there already
 def test_a_growing_union_covers_what_its_parts_do_so_far(case: tuple[str, list[Interval]]) -> None:
@@ -82,6 +84,7 @@ def test_many_choices_at_once_are_judged_as_each_alone(
     assert found.tolist() == [is_enough([parts[row] for row in chosen], text, rule) for chosen in choices]
 
 
+@pytest.mark.slow
 @given(parts_of_texts(), THRESHOLDS)
 def test_the_fewest_parts_are_those_of_trying_them_all(case: tuple[str, list[Interval]], threshold: float) -> None:
     text, parts = case
@@ -155,6 +158,7 @@ def independent(query: Query, chunks: list[Chunk], rule: MatchRule) -> set[int]:
     return found
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(cases(), THRESHOLDS)
 def test_hits_attainable_facts_and_upper_bounds_agree(

@@ -85,6 +85,7 @@ sources = words.map(" ".join).filter(str.strip)
 written = st.sampled_from([str, str.upper, lambda text: text.replace(" ", "\n  ")])
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_the_covering_characters_say_what_the_covered_ones_say(data: st.DataObject) -> None:
     """Whatever told the match: locations, one or none of them, right or wrong; words that stand there once or often."""

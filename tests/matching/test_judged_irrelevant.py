@@ -87,6 +87,7 @@ def test_spans_tell_by_their_places_where_coverage_is_asked_for():
         assert ranks(judged) == expected, rule  # the last one has words of the passage elsewhere
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_it_is_what_lies_between_the_ends_whatever_the_chunks(data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def story(seed: int, length: int = 400) -> str:
 DOCUMENTS = [Document(str(seed), story(seed)) for seed in range(4)]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 3), st.integers(0, 300), st.integers(12, 60), st.data())
 def test_a_label_with_slips_leads_back_to_its_source(number: int, start: int, length: int, data: st.DataObject) -> None:

@@ -34,6 +34,7 @@ def plain(rows: list[tuple[str, str, int]]) -> dict[str, dict[str, int]]:
     return {query: {id_: grade for name, id_, grade in rows if name == query} for query in QUERIES}
 
 
+@pytest.mark.slow
 @given(ROWS, st.booleans(), st.sets(st.sampled_from(QUERIES)))
 def test_labels_are_those_of_dictionaries(rows: list[tuple[str, str, int]], arrow: bool, some: set[str]) -> None:
     labels, expected = numbered(rows, arrow=arrow), plain(rows)
@@ -47,6 +48,7 @@ def test_labels_are_those_of_dictionaries(rows: list[tuple[str, str, int]], arro
         labels["q4"]
 
 
+@pytest.mark.slow
 @given(ROWS, st.lists(st.permutations(NAMES), min_size=3, max_size=3))
 def test_labels_as_numbers_match_as_dictionaries_do(rows: list[tuple[str, str, int]], orders: list[list[str]]) -> None:
     rankings = dict(zip(QUERIES, orders, strict=True))

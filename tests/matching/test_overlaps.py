@@ -121,6 +121,7 @@ class TestByText:
         )
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_offsets_and_texts_agree_up_to_twenty_characters(data: st.DataObject) -> None:
     def place() -> tuple[int, int]:

@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -176,6 +177,7 @@ def stripped(start: int, end: int, source: str) -> tuple[int, int]:
     return start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())
 
 
+@pytest.mark.slow
 @given(sources, st.sampled_from([0.07, 0.5, 0.8, 1.0]), st.booleans(), st.booleans(), st.data())
 def test_cutting_hits_finer_moves_no_position(
     source: str, threshold: float, folding: bool, strips: bool, data: st.DataObject
@@ -212,6 +214,7 @@ def brute(hits: list[Chunk], fact: Passage, rule: MatchRule) -> float:
     return NEVER
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from([(0, 30), (10, 58), (20, 60), (44, 70), (58, 90), (0, 90)]), max_size=4),
     st.sampled_from([(0, 25), (12, 57), (21, 60), (40, 90), (2, 88)]),

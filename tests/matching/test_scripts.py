@@ -43,6 +43,7 @@ def occurs_once(text: str, source: str) -> bool:
     return source.count(text) == 1
 
 
+@pytest.mark.slow
 @in_each_script
 @given(data=st.data())
 def test_overlapping_chunks_cover_by_text_what_they_cover_by_location(source: str, data: st.DataObject) -> None:
@@ -75,6 +76,7 @@ def test_a_chunk_inside_a_passage_matches_if_it_is_as_long_as_twenty_letters(sou
     assert inside == (length_in_letters(words) >= 20)
 
 
+@pytest.mark.slow
 @in_each_script
 @given(data=st.data())
 def test_invisible_characters_are_no_difference_when_folded_and_lead_back(source: str, data: st.DataObject) -> None:

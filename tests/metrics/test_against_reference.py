@@ -15,6 +15,8 @@ from raglift.metrics.rank_measures import Precision
 from raglift.metrics.registry import MEASURES
 from raglift.types.metric import Metric, Tokens
 
+pytestmark = pytest.mark.slow
+
 Labels = list[list[tuple[str, int]]]
 Case = tuple[Labels, list[str]]
 
@@ -174,7 +176,6 @@ def test_a_metric_has_a_slow_implementation(name: str) -> None:
     assert hasattr(Reference, name), f"add a method {name} to Reference: slow, obvious, sharing no code with the metric"
 
 
-@pytest.mark.slow
 @given(st.lists(case | unlabelled, min_size=1, max_size=6), depths)
 @settings(max_examples=300, deadline=None)
 def test_every_metric_against_the_slow_implementation(judged, cases: list[Case], k: int | None) -> None:
@@ -256,7 +257,6 @@ def test_a_further_hit_never_lowers_a_metric(values, case: Case, name: str, k: i
         assert value <= after[metric] + 1e-12, metric
 
 
-@pytest.mark.slow
 @given(case)
 def test_what_is_found_never_shrinks_with_depth(values, case: Case) -> None:
     by_depth = [values(case, k) for k in range(1, 13)]
@@ -268,7 +268,6 @@ def test_what_is_found_never_shrinks_with_depth(values, case: Case) -> None:
     assert (np.diff(hits) > -1e-12).all()
 
 
-@pytest.mark.slow
 @given(st.lists(case | unlabelled, min_size=2, max_size=6), depths)
 def test_queries_do_not_touch_each_other(judged, cases: list[Case], k: int | None) -> None:
     together = judged(*cases)

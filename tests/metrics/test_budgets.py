@@ -167,6 +167,7 @@ def fitting(ranking: Sequence[Chunk], most: int) -> int:
     return len(ranking)
 
 
+@pytest.mark.slow
 @given(labels, rankings, numbers, st.sampled_from(sorted(PROFILES)))
 def test_at_a_budget_every_metric_is_that_of_the_whole_of_what_fits(
     wanted: list[list[Passage]], stage: list[list[Chunk]], most: int, profile: str
@@ -181,6 +182,7 @@ def test_at_a_budget_every_metric_is_that_of_the_whole_of_what_fits(
         np.testing.assert_array_equal(compute(whole, Metric(name) @ tokens(most), profile), expected)
 
 
+@pytest.mark.slow
 @given(labels, rankings, st.sampled_from(sorted(PROFILES)))
 def test_a_budget_larger_than_everything_is_the_uncut_metric(
     wanted: list[list[Passage]], stage: list[list[Chunk]], profile: str
@@ -191,6 +193,7 @@ def test_a_budget_larger_than_everything_is_the_uncut_metric(
         np.testing.assert_array_equal(at_budget, compute(whole, Metric(name), profile))
 
 
+@pytest.mark.slow
 @given(labels, rankings, st.tuples(numbers, numbers))
 def test_more_tokens_never_find_less(
     wanted: list[list[Passage]], stage: list[list[Chunk]], budgets: tuple[int, int]

@@ -91,6 +91,7 @@ def test_a_chunk_that_only_abuts_a_passage_counts() -> None:
 ranges = st.tuples(st.integers(0, 38), st.integers(1, 15)).map(lambda at: (at[0], min(at[0] + at[1], 40)))
 
 
+@pytest.mark.slow
 @given(st.lists(ranges, min_size=1, max_size=3), st.lists(ranges, max_size=6))
 def test_any_ranges_give_what_chroma_computes(references: list[Range], cuts: list[Range]) -> None:
     text = "ab c\n\nde  fg hi jk lm\tno pq rs tu vw xy z"[:40]

@@ -70,6 +70,7 @@ cases = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(cases, st.integers(1, 7) | st.none())
 def test_recall_and_precision_written_anew_are_raglifts(judged, pairs, k: int | None) -> None:
     MEASURES.pop("own_recall", None)
@@ -117,6 +118,7 @@ DATA = rl.Dataset.from_dict({"Who?": ["the keeper"], "Where?": ["the tower"], "W
 SYSTEM = FakeRetriever({"Who?": ["the keeper", "x"], "Where?": ["x", "the tower"], "When?": []})
 
 
+@pytest.mark.slow
 def test_it_is_usable_wherever_a_metric_is(tmp_path: Path) -> None:
     @metric("lead")
     def lead(ranking: QueryRanking) -> float:
@@ -190,6 +192,7 @@ def test_what_a_function_may_not_do(function: Callable[[QueryRanking], Any], mes
         rl.score_rankings({"q7": ["a"], "q1": []}, {"q1": ["a"], "q7": ["a"]}, [bad @ 1])
 
 
+@pytest.mark.slow
 def test_what_was_retrieved_is_kept_when_metrics_fail(tmp_path: Path) -> None:
     data = rl.Dataset.from_dict({"Who keeps the lamp?": ["the keeper"]})
     asked = []

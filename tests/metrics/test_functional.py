@@ -90,6 +90,7 @@ def llama_index_multimodal(text: str) -> object:
     return schema.Node(text_resource=schema.MediaResource(text=text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build",
     [str, Chunk, lambda text: Hit(Chunk(text), 1), langchain_document, llama_index_scored, llama_index_multimodal],

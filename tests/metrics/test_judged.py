@@ -38,6 +38,7 @@ def judged(*pairs: tuple[dict[str, int], list[str]]) -> MatchTable:
     return match_table
 
 
+@pytest.mark.slow
 @given(cases, depths)
 @settings(max_examples=200, deadline=None)
 def test_the_share_of_the_first_hits_that_are_labelled_at_all(pairs, k: int | None) -> None:
@@ -55,6 +56,7 @@ def test_worked_values_of_judged() -> None:
     assert values == [1, 1 / 2, 2 / 3, 1 / 2, 1 / 2]  # of 4 hits, not of 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3, 10, None])
 @given(pairs=cases)
 @settings(max_examples=60, deadline=None)

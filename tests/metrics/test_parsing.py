@@ -131,6 +131,7 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
     assert compute(judged((["A"], ["X", "A"])), Metric("mrr", 5)).tolist() == [0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_no_queries_and_no_labels_are_no_error(judged, profile: str) -> None:
     # a prompt costs the same whatever was wanted, and the one call of these found nothing

@@ -48,12 +48,14 @@ def test_one_fact_of_two_after_a_quarter_of_the_prompt() -> None:
     assert value(table, RecallArea @ Tokens(250)) == 0
 
 
+@pytest.mark.slow
 def test_the_end_of_a_prompt_cuts_a_hit_where_recall_at_whole_hits_leaves_it_out() -> None:
     table = read(query(LAMP), LAMP + " and so on" * 100)
     assert value(table, PromptRecall @ Tokens(50)) == 1
     assert value(table, parse("recall@tokens(50)")) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([LAMP, HORN, "x" * 50, LAMP[:40], HORN[30:]]), max_size=8), st.integers(1, 400))
 def test_the_area_is_the_mean_of_recall_over_all_prompt_sizes(texts: list[str], most: int) -> None:
     table = read(query(LAMP, HORN), *texts, scale=1.0)  # so that recall changes at whole tokens alone
@@ -62,6 +64,7 @@ def test_the_area_is_the_mean_of_recall_over_all_prompt_sizes(texts: list[str], 
     assert curve == sorted(curve)
 
 
+@pytest.mark.slow
 def test_a_token_has_the_characters_of_the_labelled_passages() -> None:
     labels = [LAMP, HORN, LAMP + HORN, HORN + LAMP]
     asked, counter = query(*labels), TokenCounts(progress=False)

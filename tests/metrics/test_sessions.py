@@ -233,6 +233,7 @@ labels = st.lists(st.lists(st.tuples(names, st.integers(1, 4)), min_size=1, max_
 searches = st.lists(st.lists(names, max_size=6), max_size=4)
 
 
+@pytest.mark.slow
 @given(labels, searches, st.integers(1, 6) | st.none())
 @settings(deadline=None)
 def test_every_session_measure_against_the_slow_implementation(facts: Labels, made: Calls_, k: int | None) -> None:
@@ -249,6 +250,7 @@ def test_every_session_measure_against_the_slow_implementation(facts: Labels, ma
         assert math.isnan(found) or name == "first_call" or 0 <= found <= 1 + 1e-12, name
 
 
+@pytest.mark.slow
 @given(labels, searches, st.integers(1, 4))
 @settings(deadline=None)
 def test_recall_after_n_calls_is_recall_of_a_session_that_stops_there(facts: Labels, made: Calls_, most: int) -> None:
@@ -260,6 +262,7 @@ def test_recall_after_n_calls_is_recall_of_a_session_that_stops_there(facts: Lab
 # A session of one call is a ranking: every metric is the same, bit by bit.
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(labels, st.lists(names, max_size=9)), min_size=1, max_size=4), st.integers(1, 8))
 @settings(deadline=None)
 def test_with_one_call_every_metric_is_that_of_the_ranking(cases: list[tuple[Labels, list[str]]], k: int) -> None:

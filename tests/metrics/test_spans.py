@@ -115,6 +115,7 @@ places = st.tuples(st.sampled_from(["d", "e"]), st.integers(0, SIZE - 1), st.int
 )
 
 
+@pytest.mark.slow
 @given(st.lists(places, min_size=1, max_size=3), st.lists(places, max_size=6), st.integers(1, 7))
 def test_sets_of_characters_give_the_same(spans: list[Interval], hits: list[Interval], k: int) -> None:
     def characters(intervals: list[Interval]) -> set[tuple[str, int]]:

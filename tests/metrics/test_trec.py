@@ -53,6 +53,7 @@ def ranked(hits: Mapping[str, float]) -> list[str]:
     return sorted(hits, key=lambda id_: (np.float32(hits[id_]), id_.encode()), reverse=True)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32),

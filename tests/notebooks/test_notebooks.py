@@ -14,6 +14,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
+@pytest.mark.slow
 @every_notebook
 def test_a_committed_notebook_was_run_whole_and_tells_nothing_of_the_machine(path: Path, checking: ModuleType) -> None:
     notebook = nbformat.read(path, as_version=4)
@@ -22,6 +23,7 @@ def test_a_committed_notebook_was_run_whole_and_tells_nothing_of_the_machine(pat
     assert path.stat().st_size < checking.LARGEST_FILE
 
 
+@pytest.mark.slow
 @every_notebook
 def test_a_committed_notebook_is_written_as_make_notebooks_writes_it(path: Path, running: ModuleType) -> None:
     notebook = nbformat.read(path, as_version=4)

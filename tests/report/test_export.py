@@ -28,6 +28,7 @@ def plain(frame):
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_an_evaluation_comes_back_as_it_was(evaluation, tmp_path, suffix):
     table, queries = export(evaluation, tmp_path / "out" / f"results{suffix}")
@@ -39,6 +40,7 @@ def test_an_evaluation_comes_back_as_it_was(evaluation, tmp_path, suffix):
     assert sorted(path.name for path in table.parent.iterdir()) == sorted([queries.name, table.name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_comparison_has_its_systems_query_by_query(comparison, tmp_path, suffix):
     table, queries = export(comparison, tmp_path / f"results{suffix}")

@@ -31,6 +31,7 @@ def test_what_was_found_is_in_one_record(evaluation: rl.Evaluation) -> None:
     assert found.sessions is None
 
 
+@pytest.mark.slow
 def test_a_second_print_computes_nothing(evaluation: rl.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
     first = str(evaluation)
 

@@ -13,6 +13,8 @@ from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import Page, render
 from raglift.results.comparison import compare
 
+pytestmark = pytest.mark.slow
+
 SAID = "labels: 8 passages judged by people, 4 by openai:gpt-4o-mini (relevance@3f9a1c07)"
 BEFORE, AFTER = [3, 2, 1, 3, 2, 1, 3, 2, 1, 3, 2, 1], [1, 1, 2, 1, 2, 1, 3, 1, 1, 1, 2, 1]
 TAGS = [("easy",), ("hard",)] * 6
@@ -85,7 +87,6 @@ def test_each_table_of_markdown_says_it(shown, name):
     assert "labels: " not in shown(0)[name].to_markdown()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evaluation", "comparison"])
 def test_each_table_and_figure_of_a_page_says_it(shown, name, tmp_path):
     page = shown(4)[name].report(tmp_path / "page.html").read_text(encoding="utf-8")

@@ -37,6 +37,7 @@ UP, DOWN = [3] * 30 + [1] * 6, [1] * 30 + [2] * 6
 FIRST = ("rr", "hit_rate")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "options", "sentence"),
     [
@@ -81,6 +82,7 @@ def test_without_a_fair_pair_or_labels_no_lift_is_reported(ranked):
     assert lift_sentence(nothing.reranker_lift("rr@3")).startswith("No query has labels")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
@@ -134,6 +136,7 @@ def test_where_recall_is_lost(losses, expected):
     assert failure_analysis_sentence(breakdown(*losses)) == expected
 
 
+@pytest.mark.slow
 def test_of_several_systems_the_best_is_named_with_what_it_is_worth(ranked):
     systems = {"old": ranked(UP), "new": ranked(DOWN), "same": ranked(UP), "cut": ranked(UP, top_n=2)}
     comparison = rl.compare(systems, primary="rr@3", baseline="old")
@@ -142,6 +145,7 @@ def test_of_several_systems_the_best_is_named_with_what_it_is_worth(ranked):
     assert best_of(comparison) == "new"
 
 
+@pytest.mark.slow
 def test_the_baseline_may_be_best_and_nothing_may_be_comparable(ranked):
     best = rl.compare({"old": ranked(DOWN), "new": ranked(UP), "other": ranked(UP)}, primary="rr@3")
     assert comparison_sentence(best) == (
@@ -156,6 +160,7 @@ def test_the_baseline_may_be_best_and_nothing_may_be_comparable(ranked):
 LONG = "recursive:1000/100 · minilm-static · hybrid + bm25 · late-interaction number"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranks", "systems"),
     [((UP, DOWN), 2), (([1, 2, 1], [1, 1, 1]), 2), ((DOWN, UP), 9), ((UP, UP), 9)],

@@ -39,6 +39,7 @@ def on_a_page(shown: Document) -> str:
     return render(Page(shown.title, shown.lead, shown.headline, (), sections=shown.sections))
 
 
+@pytest.mark.slow
 def test_a_list_is_a_list_on_every_surface() -> None:
     shown = document(LIST)
     assert "Found\n  rank 1: <b>\n    fact 1\n      or 2\n  rank 2\n" in document_text(shown) + "\n"
@@ -108,6 +109,7 @@ def test_titles_say_the_confidence_where_a_column_has_intervals() -> None:
     assert replace(INTERVALS, confidence="").titles == INTERVALS.columns
 
 
+@pytest.mark.slow
 def test_intervals_are_on_every_surface() -> None:
     shown = Document("title", "", INTERVALS, ())
     assert "0.500 [0.400, 0.600]  +0.100 [+0.050, +0.150]" in document_text(shown)
@@ -185,12 +187,14 @@ SURFACES: dict[str, Callable[[Path], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surface", SURFACES)
 def test_metrics_that_were_named_are_on_every_surface(surface: str, tmp_path: Path) -> None:
     shown = " ".join(SURFACES[surface](tmp_path).split())
     assert [title for title in TITLES if title not in shown] == []
 
 
+@pytest.mark.slow
 def test_metrics_that_were_named_are_in_frames_json_and_trackers(
     run: Callable[..., tuple[int, str, str]], tmp_path
 ) -> None:
@@ -208,6 +212,7 @@ def test_a_measure_that_was_named_without_a_depth_is_shown_at_that_of_the_primar
     assert [name in shown for name in ("Recall@10", "MAP@10", "NDCG@10", "NDCG@3", "Recall@1 ")] == [True] * 4 + [False]
 
 
+@pytest.mark.slow
 def test_what_was_named_is_kept_with_a_run_and_forgotten_when_the_default_metrics_are_taken(tmp_path: Path) -> None:
     evaluated().save(tmp_path / "run")
     loaded = rl.load_evaluation(tmp_path / "run")

@@ -26,6 +26,8 @@ from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import load_sentence_transformer
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 TEXTS = ["the lamp " * number for number in range(1, 60)]

@@ -42,6 +42,7 @@ def test_an_unknown_dtype_is_an_error_that_lists_the_known_ones() -> None:
         resolve_dtype("bf16")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_model_that_is_neither_a_folder_nor_reachable_says_what_can_be_done() -> None:
     with pytest.raises(ModelError, match=r"'no-such/model' cannot be loaded.*'minilm' needs no network"):
         load_sentence_transformer("no-such/model", "float32")

@@ -42,6 +42,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", TEXTS)
 def test_what_is_said_of_a_model_for_english(language: str) -> None:
     text, said = TEXTS[language]
@@ -50,6 +51,7 @@ def test_what_is_said_of_a_model_for_english(language: str) -> None:
     assert vocabulary_warnings([known, known]) == ([] if said is None else [said])
 
 
+@pytest.mark.slow
 def test_models_are_found_in_retrievers_and_rerankers() -> None:
     index = build_index([Chunk(ENGLISH)], SentenceTransformerEmbedder(), cache=Cache(None))
     hybrid = HybridRetriever([DenseRetriever(index), BM25Retriever([Chunk(ENGLISH)])])
@@ -58,6 +60,7 @@ def test_models_are_found_in_retrievers_and_rerankers() -> None:
     assert vocabularies(SentenceTransformerEmbedder, [ENGLISH]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("card", "languages"),
     [
@@ -77,6 +80,7 @@ def test_languages_are_those_of_the_models_card(tmp_path: Path, card: str, langu
     assert (known.model, known.trained_on) == ("model", languages)
 
 
+@pytest.mark.slow
 def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
     texts = ["每天傍晚看守人修剪灯芯。", "塔楼建于十九世纪初，从海上二十里外可见。"]
     index = build_index([Chunk(text) for text in texts], SentenceTransformerEmbedder(), cache=Cache(None))

@@ -19,6 +19,8 @@ from raglift.utilities.cache import Cache
 from .conftest import Disk, content, make_evaluation
 from .writers import WRITERS
 
+pytestmark = pytest.mark.slow
+
 CAPABILITIES = "No space left|File too large|full"
 Run = Callable[..., tuple[int, str, str]]
 
@@ -67,7 +69,6 @@ def test_a_report_in_markdown_replaces_all_or_nothing(
     assert report.read_text() == "the report of yesterday"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [["metrics"], ["metrics", "--json"]], ids=["table", "json"])
 def test_output_that_cannot_be_printed_is_an_error_without_a_traceback(arguments: list[str]) -> None:

@@ -33,6 +33,8 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from raglift.adapters.llama_index_nodes import chunk_of
 
+pytestmark = pytest.mark.slow
+
 ANSWER = "The keeper lights the lamp at dusk."
 FOG = "Fog comes in from the sea before noon. It lifts towards the evening."
 LAMP = f"The tower has ninety steps. {ANSWER} He sleeps in the afternoon."

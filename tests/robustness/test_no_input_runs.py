@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import raglift
 
 SOURCES = sorted(Path(raglift.__file__).parent.rglob("*.py"))
@@ -37,6 +39,7 @@ def ways_to_run(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_code_has_no_way_to_run_data() -> None:
     assert len(SOURCES) > 300
     assert {str(path): found for path in SOURCES if (found := ways_to_run(path.read_text("utf-8")))} == {}

@@ -48,12 +48,14 @@ NAMES = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=80))
 SAFE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
+@pytest.mark.slow
 @given(NAMES)
 def test_a_cell_of_any_name_is_kept_under_a_plain_one(name: str) -> None:
     assert SAFE.fullmatch(Cell(system=name, reranker=name).key)
     assert len(Cell(system=name).key) < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_cell_that_a_strangers_sweep_names_is_looked_for_in_the_sweep_alone(
     name: str, evaluation: Evaluation, tmp_path: Path

@@ -51,6 +51,7 @@ def piped() -> Iterator[Callable[[str], str]]:
 # Reading.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["trec", "jsonl"])
 def test_rankings_and_labels_are_read_from_pipes(place: Path, piped: Callable[[str], str], run: Run, form: str) -> None:
     lines = '{"query_id": "q1", "id": "d1", "score": 1}\n{"query_id": "q2", "id": "d3", "score": 1}\n'

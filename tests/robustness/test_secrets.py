@@ -50,6 +50,7 @@ class Talkative(BaseRetriever):
         return [LangChainDocument(f"{LAMP} {KEY}", metadata=metadata, id=f"id-{KEY}")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "DB_PASSWORD"])
 def test_a_key_of_the_environment_is_neither_saved_nor_shown(
     dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
@@ -74,6 +75,7 @@ class Reversing(BaseDocumentCompressor):
         return list(reversed(documents))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["tried", "later", "answers saved"])
 def test_a_key_is_not_saved_after_a_reranker(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARCH_API_KEY", KEY)
@@ -105,6 +107,7 @@ ECHOES: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("echo", ECHOES)
 def test_a_header_that_a_service_repeats_is_not_saved(
     dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, echo: str

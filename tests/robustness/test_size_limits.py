@@ -33,6 +33,7 @@ def zipped(path: Path, piece: bytes, times: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "piece"),
     [

@@ -18,6 +18,8 @@ from raglift.utilities.cache import Cache
 
 from .conftest import make_evaluation
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 6
 WORK = """
 import json, sys, time
@@ -70,7 +72,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str,
     return place, [json.loads(out.splitlines()[-1]) for out, _ in ended]
 
 
-@pytest.mark.slow
 def test_of_two_that_save_to_one_folder_one_is_told_and_the_other_is_whole(both: Any) -> None:
     place, told = both
     for turn in range(ROUNDS):
@@ -81,7 +82,6 @@ def test_of_two_that_save_to_one_folder_one_is_told_and_the_other_is_whole(both:
         assert len(load_evaluation(place / f"save-of-{turn}").run.traces) == 10
 
 
-@pytest.mark.slow
 def test_of_two_that_replace_one_folder_each_leaves_a_whole_one(both: Any) -> None:
     place, told = both
     for turn in range(ROUNDS):

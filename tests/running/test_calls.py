@@ -75,6 +75,7 @@ class Counter:
             self.now -= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 7])
 def test_results_come_in_the_order_of_the_calls(concurrency):
     delays = np.random.default_rng(7).uniform(0, 0.01, 40).tolist()
@@ -217,6 +218,7 @@ def test_errors_are_kept_with_their_call(policy):
         assert isinstance(outcomes[2].error, LookupError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 2])
 @pytest.mark.parametrize("make", [call_all, call_all_async])
 def test_raise_stops_at_the_first_failure(make, concurrency):
@@ -245,6 +247,7 @@ def interrupted_task_group():
     return BaseExceptionGroup("tasks", [ValueError("cancelled"), KeyboardInterrupt()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, interrupted_task_group])
 @pytest.mark.parametrize("policy", [Policy(), Policy(concurrency=3)], ids=["sequential", "pool"])
 @pytest.mark.parametrize("make", [call_all, call_all_async])

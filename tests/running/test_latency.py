@@ -185,6 +185,7 @@ def asked_by(texts, most, seed=0):
     return [text for text, _ in retriever.asked]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([f"question {number}" for number in range(12)]), min_size=1), st.integers(1, 8))
 def test_distinct_queries_are_asked_once_after_a_few_that_are_not_counted(texts, most):
     asked = asked_by(texts, most)

@@ -49,6 +49,7 @@ def test_a_fusion_has_the_figures_of_a_hybrid_retriever(data: rl.Dataset, sparse
     assert "on queries that took no part in the choice" in " ".join(str(found).split())
 
 
+@pytest.mark.slow
 def test_fewer_candidates_have_the_figures_of_a_reranker_that_gets_them(data: rl.Dataset, sparse: Evaluation):
     reranked = rl.evaluate(retriever(data, "bm25"), data, reranker=Reversing(), candidates=20)
     found = rl.tune(reranked, metric="ndcg@10", candidates=[5, 10])
@@ -73,12 +74,14 @@ def f1_of_what_is_kept(evaluation: Evaluation, k: int | None, lowest: float | No
     return rl.evaluate(Kept(), evaluation.dataset, metrics=["f1@10"]).scores.mean("retrieve", "f1@10")
 
 
+@pytest.mark.slow
 def test_runs_over_other_chunks_are_told(data: rl.Dataset, sparse: Evaluation):
     other = rl.evaluate(retriever(data, "bm25", size=300), data, depth="deep", candidates=20)
     with pytest.raises(ConfigurationError, match=r"found [\d,]+ chunks of 'a' and [\d,]+ of 'b'; expected runs"):
         rl.tune({"a": sparse, "b": other})
 
 
+@pytest.mark.slow
 def test_depths_and_cut_offs_are_tried(sparse: Evaluation):
     found = rl.tune({"bm25": sparse}, metric="f1@10", ks=[1, 3], cut_offs=[5.0])
     assert {(setting.k, setting.cut_off) for setting in found.settings} == {
@@ -91,6 +94,7 @@ def test_depths_and_cut_offs_are_tried(sparse: Evaluation):
     assert list(found.to_frame()["mean"]) == list(found.means)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -106,6 +110,7 @@ def test_wrong_options_are_told(sparse: Evaluation, options: dict[str, object], 
         rl.tune(sparse, **options)
 
 
+@pytest.mark.slow
 def test_weights_are_one_for_each_system(sparse: Evaluation):
     with pytest.raises(ConfigurationError, match="expected a number above 0 for each of 2 systems"):
         rl.tune({"a": sparse, "b": sparse}, weights=[[1.0]])

@@ -47,6 +47,7 @@ def test_the_true_best_is_left_out_in_at_most_5_percent(draw, queries):
     assert left_out / DRAWS <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / DRAWS)
 
 
+@pytest.mark.slow
 def test_systems_that_are_clearly_worse_are_told_from_the_best():
     values = two_best(np.random.default_rng(1), 300)
     values[:, 5:] -= 0.1

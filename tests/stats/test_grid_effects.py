@@ -45,6 +45,7 @@ def test_a_difference_is_the_mean_over_cells_equal_in_all_else() -> None:
     assert found.unmatched[place] == 0
 
 
+@pytest.mark.slow
 def test_cells_without_a_counterpart_are_left_out_and_counted() -> None:
     kept = ~((GRID[:, 0] == 2) & (GRID[:, 1] == 1))  # level 2 of the first factor only at level 0 of the second
     values = measured(GRID)
@@ -79,6 +80,7 @@ def test_a_cell_of_another_kind_is_not_a_counterpart() -> None:
 # What is said of it.
 
 
+@pytest.mark.slow
 def test_one_pair_has_nearly_the_interval_of_a_single_difference() -> None:
     codes, values = np.array([[0], [1]]), measured(np.array([(0, 0), (0, 1)]))
     found = factor_effects(values, codes, seed=0).pairs[0]
@@ -110,6 +112,7 @@ def test_levels_that_may_be_the_best() -> None:
     assert found.may_be_best.tolist() == [False, True, True, False]
 
 
+@pytest.mark.slow
 def test_queries_without_a_value_in_a_cell_count_in_none() -> None:
     values = measured(GRID)
     gaps = values.copy()
@@ -131,6 +134,7 @@ def test_levels_that_measure_the_same_are_equal_and_both_may_be_best() -> None:
     assert np.isnan(found.low[same])
 
 
+@pytest.mark.slow
 def test_small_wins_without_a_loss_decide_nothing_where_a_loss_may_be_large() -> None:
     values = np.zeros((2, 40))
     values[1, :16] = 0.1

@@ -39,6 +39,7 @@ def test_it_rejects_what_the_step_down_rejects(found: list[float], level: float)
     assert (holm(found) <= level).sum() == rejected
 
 
+@pytest.mark.slow
 def test_it_keeps_the_family_wise_error() -> None:
     drawn = np.random.default_rng(0).random((4000, 5))
     rejected = np.mean([(holm(row) <= 0.05).any() for row in drawn])

@@ -68,6 +68,7 @@ def test_so_many_queries_are_needed_as_the_deviation_and_the_number_of_systems_s
     assert non_inferiority(columns(0.9, 0.5), np.zeros((2, 2)), bound=1.0).queries_needed is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [50, 100, 300])
 @pytest.mark.parametrize("rate", [0.0301, 0.15])
 def test_a_system_that_loses_rarely_and_is_too_far_below_is_seldom_shown_to_be_within_the_margin(queries, rate):

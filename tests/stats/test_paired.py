@@ -33,6 +33,7 @@ def test_everything_about_a_difference() -> None:
     assert found.interval == "t interval with the skewness corrections of Johnson and Hall, widened for few differences"
 
 
+@pytest.mark.slow
 def test_a_column_is_described_as_it_is_alone() -> None:
     matrix = np.random.default_rng(5).choice(STEPS, size=(70, 9))
     matrix[3, 2] = np.nan
@@ -91,6 +92,7 @@ def test_what_cannot_be_used_is_refused(change: dict[str, object], message: str)
         paired_difference(**{"differences": [1.0, 0.0], "seed": 0, **change})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_scipy_is_not_imported_before_it_is_needed() -> None:
     code = "import sys; from raglift.stats import paired_difference, mean_interval; sys.exit('scipy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -56,6 +56,7 @@ def test_the_exact_p_value_is_that_of_scipy(seed: int) -> None:
     assert outcome(differences.tolist()).p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_drawn_p_value_is_that_of_scipy_but_for_chance(seed: int) -> None:
     differences = np.random.default_rng(seed).choice(STEPS, size=80) + 0.05

@@ -125,6 +125,7 @@ def simulated(judge, *, n=40, samples=300, units=200, population=False):
 GOOD, WEAK, USELESS, BIASED = (0.1, 0.8, 0.1, 0.0), (0.3, 0.3, 0.2, 0.2), None, (0.0, 0.1, 0.5, 0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", [False, True])
 @pytest.mark.parametrize("judge", [GOOD, BIASED])
 def test_intervals_cover_and_are_shorter_than_peoples(judge, population):

@@ -35,6 +35,7 @@ def binary(draw: np.random.Generator, queries: int, chances: list[float], *, tog
 # The order of queries
 
 
+@pytest.mark.slow
 @given(st.integers(1, 200), st.integers(1, 40), st.integers(0, 5), st.lists(st.sampled_from("abc"), min_size=200))
 def test_each_query_is_in_one_batch(queries: int, size: int, seed: int, strata: list[str]):
     for given_strata in (None, strata[:queries]):
@@ -122,6 +123,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chances", CASES.values(), ids=CASES)
 @pytest.mark.parametrize(("finite", "stratified"), [(True, False), (True, True), (False, False)])
 def test_a_best_is_dropped_at_most_as_often_as_promised(chances: list[float], finite: bool, stratified: bool):

@@ -28,6 +28,7 @@ some_scores = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=40)
 # Exact bounds
 
 
+@pytest.mark.slow
 @given(st.integers(1, 60), st.data())
 def test_the_bounds_are_those_of_clopper_and_pearson(queries: int, data: st.DataObject):
     errors = data.draw(st.integers(0, queries))
@@ -80,6 +81,7 @@ def broken_rates(draws: int, queries: int, rate: float, *, ties: int | None) -> 
     return broken / draws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [None, 7])
 @pytest.mark.parametrize(("queries", "rate"), [(25, 0.1), (80, 0.05), (300, 0.2)])
 def test_the_share_is_kept_as_often_as_promised(queries: int, rate: float, ties: int | None):
@@ -91,6 +93,7 @@ def test_the_share_is_kept_as_often_as_promised(queries: int, rate: float, ties:
 # How well scores tell groups apart
 
 
+@pytest.mark.slow
 @given(some_scores, some_scores)
 def test_the_area_is_that_of_scikit_learn(first: list[float], second: list[float]):
     truth = [1] * len(first) + [0] * len(second)
@@ -106,6 +109,7 @@ def test_an_interval_of_groups_that_do_not_overlap_has_a_width():
     assert found.interval.low < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "first", "second"), [(0.0, 40, 40), (1.0, 150, 20), (2.0, 60, 30)])
 def test_the_interval_holds_the_area_as_often_as_stated(shift: float, first: int, second: int):
     truth = float(stats.norm.cdf(shift / math.sqrt(2)))

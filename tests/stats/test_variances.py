@@ -72,6 +72,7 @@ def simulate(trials: int, repetitions: tuple[int, int], gain: float) -> tuple[fl
     return rejected / trials, covered / trials
 
 
+@pytest.mark.slow
 def test_means_over_runs_keep_the_level_of_tests_and_intervals() -> None:
     rejected, covered = simulate(60, (3, 3), 0.0)
     assert rejected <= 0.15

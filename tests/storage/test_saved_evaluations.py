@@ -59,6 +59,7 @@ def saved(evaluation, folder):
     return load_evaluation(save_evaluation(evaluation, folder))
 
 
+@pytest.mark.slow
 def test_everything_comes_back(evaluation, tmp_path):
     loaded = saved(evaluation, tmp_path / "run")
     assert loaded.dataset == evaluation.dataset
@@ -79,6 +80,7 @@ def test_everything_comes_back(evaluation, tmp_path):
     pd.testing.assert_frame_equal(loaded.per_query(), evaluation.per_query())
 
 
+@pytest.mark.slow
 def test_what_was_loaded_can_be_saved_and_rescored(evaluation, tmp_path):
     once = saved(evaluation, tmp_path / "one")
     save_evaluation(once, tmp_path / "two")
@@ -99,6 +101,7 @@ def with_chunks():
     return evaluate(FakeRetriever({"?": [words[0]]}), Dataset(queries), chunks=chunks, ks=(2,))
 
 
+@pytest.mark.slow
 def test_what_is_known_of_the_chunks_comes_back(with_chunks, tmp_path):
     loaded = saved(with_chunks, tmp_path / "run")
     assert loaded.run.inventory == with_chunks.run.inventory
@@ -195,6 +198,7 @@ def test_nothing_is_overwritten_unasked(evaluation, tmp_path):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_overwrite_replaces_an_evaluation_and_nothing_else(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     save_evaluation(rescore(evaluation, ks=(2,)), folder, overwrite=True)
@@ -229,6 +233,7 @@ def test_a_failure_midway_leaves_what_was_there(evaluation, tmp_path, monkeypatc
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [OSError("no rename"), KeyboardInterrupt()], ids=repr)
 def test_a_failure_at_the_last_step_brings_back_what_was_there(evaluation, tmp_path, monkeypatch, error):
     folder = save_evaluation(evaluation, tmp_path / "run")
@@ -336,6 +341,7 @@ def test_damage_is_told_with_its_file_and_line(evaluation, tmp_path, name, chang
     assert str(folder) in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [lambda frame: frame[:-1], lambda frame: frame[::-1], lambda frame: frame.assign(value=-1e101)],

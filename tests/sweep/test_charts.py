@@ -56,6 +56,7 @@ def test_cut_and_failed_cells_are_marked(measured: SweepResult) -> None:
     assert told[failed.cell.name]["v"] is None
 
 
+@pytest.mark.slow
 def test_cells_are_called_by_what_tells_them_apart(measured: SweepResult) -> None:
     names = short_names(measured)
     assert set(names) == {entry.cell.name for entry in measured.finished}
@@ -79,6 +80,7 @@ def test_the_front_is_that_of_the_comparison(measured: SweepResult) -> None:
     assert 0 < len(fair) < len(comparison.others)  # a system that returns one hit has no fair pair at 3
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
     with pytest.raises(ConfigurationError, match="x: found 'size'; expected two different ones of chunker, embedding"):
         measured.plot.heatmap(x="size")

@@ -22,6 +22,8 @@ from raglift.sweep.specification.cells import Cell
 from raglift.sweep.view import sweep_document
 from raglift.sweep.view_sections import reranker_sentence
 
+pytestmark = pytest.mark.slow
+
 QUERIES = 60
 BM25 = RetrieverSpec("bm25")
 SMALL, LARGE = "recursive:200/0", "recursive:1000/0"

@@ -22,6 +22,8 @@ from raglift.sweep.specification.record import Sweep
 from raglift.types.dataset import Dataset
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 CHUNKERS = ["recursive:200/0", "recursive:90/30"]
 
 
@@ -74,7 +76,6 @@ class Computed:
         )
 
 
-@pytest.mark.slow
 def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Dataset, tmp_path: Path) -> None:
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert len(result.finished) == 2 * 3 * 2
@@ -104,7 +105,6 @@ def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Datas
         assert entry.evaluation.notes == expected.notes
 
 
-@pytest.mark.slow
 def test_every_text_and_every_pair_goes_through_a_model_once(
     sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +116,6 @@ def test_every_text_and_every_pair_goes_through_a_model_once(
     assert set(computed.texts.values()) == set(computed.pairs.values()) == {1}
 
 
-@pytest.mark.slow
 def test_a_sweep_that_is_stopped_resumes_without_repeating_a_batch(
     sweep: Sweep, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +193,6 @@ def test_a_cell_that_failed_is_tried_again_when_the_sweep_resumes(island: Datase
     assert not load_sweep_result(tmp_path / "sweep").failed
 
 
-@pytest.mark.slow
 def test_truncated_chunks_mark_their_cells_and_leave_them_out_of_best(tmp_path: Path) -> None:
     text = "The keeper of the lamp wrote in his book. " * 60 + "The tower is ninety feet high. " + "Fog came in. " * 40
     island = Dataset.from_dict(
@@ -217,7 +215,6 @@ def test_truncated_chunks_mark_their_cells_and_leave_them_out_of_best(tmp_path: 
     assert load_sweep_result(tmp_path / "sweep").results[0].read_in_part == 1
 
 
-@pytest.mark.slow
 def test_stages_are_timed_one_query_at_a_time_when_asked(sweep: Sweep, tmp_path: Path) -> None:
     timed = replace(sweep, latency=2, chunkers=CHUNKERS[:1])
     result = run_sweep(timed, tmp_path / "sweep", progress=False)
@@ -237,7 +234,6 @@ def test_the_frame_has_a_row_for_each_metric_and_for_each_failure(island: Datase
     assert frame[frame.cell == "database · none"].error.item().startswith("ConfigurationError")
 
 
-@pytest.mark.slow
 def test_calls_to_a_system_are_made_as_the_sweep_says(island: Dataset, tmp_path: Path) -> None:
     under_way, most, tries = [0], [0], Counter[str]()
 

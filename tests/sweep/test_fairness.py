@@ -10,6 +10,8 @@ from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.sweep.view import sweep_view
 from raglift.types.metric import Tokens
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = (f"recursive:{size}/0" for size in (150, 6000))
 AREA = RecallArea @ Tokens(2000)
 PARTS = {"dataset": "lighthouse", "chunkers": (SMALL, LARGE), "retrievers": ("bm25",)}

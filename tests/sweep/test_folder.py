@@ -144,6 +144,7 @@ def test_a_file_that_cannot_be_written_is_no_traceback(tmp_path: Path) -> None:
         folder.set_failures({"a": "b"})
 
 
+@pytest.mark.slow
 def test_a_damaged_cell_fails_by_itself_and_can_be_measured_again(island: Any, tmp_path: Path) -> None:
     sweep = Sweep(
         dataset=island, chunkers=["recursive:200/0", "recursive:90/30"], retrievers="bm25", ks=1, primary="ndcg@1"
@@ -161,6 +162,7 @@ def test_a_damaged_cell_fails_by_itself_and_can_be_measured_again(island: Any, t
     assert len(run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False).finished) == 2
 
 
+@pytest.mark.slow
 def test_retrieval_that_is_damaged_fails_its_cells_and_no_others(
     island: Any, tmp_path: Path, tiny_cross_encoder: Path
 ) -> None:

@@ -38,6 +38,7 @@ def folder(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_cells_and_their_comparison_say_how_much_nobody_judged(folder: Path, island: Dataset, tmp_path: Path) -> None:
     result = load_sweep_result(folder)
     for entry in result.finished:
@@ -49,6 +50,7 @@ def test_cells_and_their_comparison_say_how_much_nobody_judged(folder: Path, isl
     assert "labels: " not in str(plain)
 
 
+@pytest.mark.slow
 def test_the_terminal_and_exports_say_it(folder: Path, tmp_path: Path) -> None:
     result = load_sweep_result(folder)
     assert SAID in str(result).splitlines()

@@ -43,6 +43,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CrossEncoderReranker, "score", refuse)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache", "no_model")
 def test_before_anything_is_done_everything_is_to_do(sweep: Sweep, island: Dataset) -> None:
     plan = plan_sweep(sweep)
@@ -119,6 +120,7 @@ def test_what_cannot_be_used_is_shown_and_the_rest_is_counted(
     assert plan.rerankings[0].error is not None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_a_model_of_the_hub_that_is_not_here_is_not_looked_for(
     island: Dataset, monkeypatch: pytest.MonkeyPatch
@@ -129,6 +131,7 @@ def test_a_model_of_the_hub_that_is_not_here_is_not_looked_for(
     assert (entry.missing, entry.missing_queries, entry.error) == (entry.texts, 5, None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_a_provider_is_asked_for_nothing(island: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     with OpenAIServer() as server:

@@ -12,6 +12,7 @@ from raglift.errors import ConfigurationError
 from raglift.sweep.result import SweepResult
 
 
+@pytest.mark.slow
 def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult) -> None:
     comparison = measured.compare()
     assert comparison.names == tuple(entry.cell.name for entry in measured.finished)
@@ -21,6 +22,7 @@ def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult)
     assert any("on these same queries" in warning for warning in comparison.warnings)
 
 
+@pytest.mark.slow
 def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
     cell = measured.results[-1].cell
     assert measured.compare(baseline=cell.name).baseline == cell.name
@@ -29,6 +31,7 @@ def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
         measured.compare(baseline="nobody")
 
 
+@pytest.mark.slow
 def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -> None:
     found = measured.recommend()
     assert found.best == measured.best().cell.name  # type: ignore[union-attr]
@@ -38,6 +41,7 @@ def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -
         replace(measured, results=measured.results[:1]).recommend()
 
 
+@pytest.mark.slow
 def test_a_check_on_other_queries_takes_the_place_of_the_two_halves(measured: SweepResult) -> None:
     held = measured.recommend(margin=0.5)
     assert (held.check, held.margin) == (None, 0.5)  # 5 queries are too few for halves

@@ -35,6 +35,7 @@ def test_the_plan_is_announced_before_anything_is_measured(sweep: Sweep, tmp_pat
     assert (len(plan.cells), measured) == (1, False)
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_what_came_back_without_the_documents(sweep: Sweep, tmp_path: Path) -> None:
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     kept = load_sweep_result(tmp_path / "sweep")
@@ -46,6 +47,7 @@ def test_what_is_kept_is_what_came_back_without_the_documents(sweep: Sweep, tmp_
     assert (len(one.dataset.documents), len(other.dataset.documents)) == (3, 0)
 
 
+@pytest.mark.slow
 def test_a_dataset_that_has_changed_is_another_sweep(sweep: Sweep, island: Dataset, tmp_path: Path) -> None:
     run_sweep(sweep, tmp_path / "sweep", progress=False)
     changed = replace(sweep, dataset=replace(island, queries=island.queries[:4]))
@@ -62,6 +64,7 @@ def test_labels_that_a_metric_cannot_use_are_told_before_any_work(sweep: Sweep, 
     assert not (tmp_path / "sweep").exists()
 
 
+@pytest.mark.slow
 def test_a_users_own_metric_is_shown_where_it_is_not_installed(sweep: Sweep, tmp_path: Path) -> None:
     metric("lead", title="Lead")(lambda ranking: ranking.relevant[0])
     asked = replace(sweep, metrics=("ndcg", "lead"), primary="lead@1")
@@ -86,6 +89,7 @@ def users_own(ranking):
 WRITTEN = {"factor": "0.5"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("changed", "is_refused"), [({}, False), ({"factor": "0.75"}, True)])
 def test_a_sweep_is_not_gone_on_with_where_the_code_of_a_users_metric_has_changed(
     sweep: Sweep, tmp_path: Path, changed: dict[str, str], is_refused: bool

@@ -34,6 +34,7 @@ def sweep_of(system: Any, island: Dataset, **settings: Any) -> Sweep:
     return Sweep(dataset=island, systems={"mine": {"system": system, **settings}}, rerankers=["none"], ks=[1, 3])
 
 
+@pytest.mark.slow
 def test_it_asks_for_the_rest_and_then_keeps_the_cell_alone(island: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
     first, again = Search(stops_at=3), Search()

@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field
 
 from raglift.testing.openai_server import Answer, OpenAIServer, smallest_instance
 
+pytestmark = pytest.mark.slow
+
 MESSAGES = [{"role": "system", "content": "Grade it."}, {"role": "user", "content": "The lamp is lit."}]
 
 

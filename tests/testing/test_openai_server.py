@@ -8,6 +8,8 @@ import pytest
 
 from raglift.testing.openai_server import Answer, OpenAIServer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server():

@@ -52,6 +52,7 @@ def test_each_place_is_found_once() -> None:
     assert len(found(text, "they trimmed the lamp at dusk")) == 2
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_letters_know_their_places(text: str) -> None:
     letters = Letters.of(normalize(text))

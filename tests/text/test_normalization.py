@@ -99,6 +99,7 @@ def test_what_the_page_says_is_the_same_is_the_same() -> None:
         assert same == (with_folding == "yes"), (one, other)
 
 
+@pytest.mark.slow
 def test_the_page_names_every_character_that_is_white_space() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("White space is")[2].partition("\n\n")[0]
     named: set[str] = set()
@@ -145,6 +146,7 @@ def test_every_character_is_normalized_alike_with_and_without_offsets(
         assert normalize(once, unicode_folding=unicode_folding) == once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unicode_folding", [False, True])
 @given(text=UNICODE)
 @settings(max_examples=300)
@@ -236,6 +238,7 @@ def test_a_mark_behind_white_space_leads_back_to_itself_alone(unicode_folding: b
     assert placed.source_span(2, 3) == (2, 3)
 
 
+@pytest.mark.slow
 def test_of_a_row_of_marks_the_first_30_in_their_order_count() -> None:
     """More are put into order in a time that is quadratic in their number."""
     above, below = "\u0301" * 500_000, "\u0316" * 500_000  # those below come first

@@ -39,6 +39,7 @@ def test_finds_what_a_comparison_at_every_position_finds(patterns: list[str], te
     assert found(patterns, texts) == naive(patterns, texts)
 
 
+@pytest.mark.slow
 @given(st.data(), st.lists(st.text("ab", min_size=1, max_size=300), min_size=1, max_size=4))
 def test_finds_pieces_of_the_texts(data: st.DataObject, texts: list[str]) -> None:
     patterns = []
@@ -48,6 +49,7 @@ def test_finds_pieces_of_the_texts(data: st.DataObject, texts: list[str]) -> Non
     assert found(patterns, texts) == naive(patterns, texts)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text("ab", max_size=12), max_size=8), st.lists(st.text("ab", max_size=100), max_size=8))
 def test_texts_longer_than_a_block_are_cut_without_loss(patterns: list[str], texts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:

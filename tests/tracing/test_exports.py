@@ -52,6 +52,7 @@ def searches_in(sessions: Any) -> Any:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTS)
 def test_each_export_gives_the_searches_of_the_agent(lighthouse: rl.Dataset, searched: Any, name: str) -> None:
     imported = read(name, lighthouse)
@@ -103,6 +104,7 @@ def spans(requests: Any) -> list[Any]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "written"),
     [
@@ -129,6 +131,7 @@ def test_otlp_is_read_however_it_is_laid_out(
     assert searches_in(rl.read_traces(packed, lighthouse).sessions) == searched
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_file_given_twice_count_once(lighthouse: rl.Dataset, tmp_path: Path) -> None:
     for number, request in enumerate(unpacked()):
         (tmp_path / f"{number}.json").write_text(json.dumps(request), encoding="utf-8")

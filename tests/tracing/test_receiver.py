@@ -66,6 +66,7 @@ def test_json_is_kept_before_it_is_answered(receiver: TraceReceiver) -> None:
     assert session.query_id == "q1"
 
 
+@pytest.mark.slow
 def test_a_body_in_chunks_is_read(receiver: TraceReceiver) -> None:
     body = json.dumps(request(whole())).encode()
     with httpx.Client(trust_env=False) as client:
@@ -76,6 +77,7 @@ def test_a_body_in_chunks_is_read(receiver: TraceReceiver) -> None:
     assert receiver.spans == 2
 
 
+@pytest.mark.slow
 def test_protobuf_and_gzip_are_read(receiver: TraceReceiver) -> None:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
         ExportTraceServiceRequest,
@@ -258,6 +260,7 @@ def application(count: int) -> None:
     provider.shutdown()
 
 
+@pytest.mark.slow
 def test_the_real_exporter_needs_one_environment_variable(
     receiver: TraceReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def test_no_two_tuples_of_parts_share_a_key(one, other):
     assert len(content_key(*one)) == 16
 
 
+@pytest.mark.slow
 def test_what_is_put_is_got(path):
     cache = Cache(path)
     entries = {content_key(str(number)): bytes([number % 256]) * number for number in range(1200)}
@@ -57,6 +58,7 @@ def test_a_failed_batch_leaves_nothing_and_the_cache_continues(path):
     assert cache.get_many([b"a"]) == {b"a": b"2"}
 
 
+@pytest.mark.slow
 def test_threads_share_one_cache(path):
     cache = Cache(path)
     failures = []
@@ -105,6 +107,7 @@ def keys_of(name, batch):
     return [content_key(name, str(batch), str(number)) for number in range(50)]
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_whole_batches(path):
     process = writer(path, "a", 1_000_000)
     for line in process.stdout:

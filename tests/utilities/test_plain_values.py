@@ -48,6 +48,7 @@ def deep(levels: int) -> dict[str, Any]:
     return {"lists": found}
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), VALUES))
 def test_ordinary_metadata_is_the_same_object(metadata: dict[str, Any]) -> None:
     assert plain_metadata(metadata) is metadata

@@ -133,6 +133,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_a_bar_with_a_rate_and_the_step_on_a_terminal():
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}

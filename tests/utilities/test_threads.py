@@ -31,6 +31,7 @@ def call(seconds):
 """
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_keeps_no_process_from_ending() -> None:
     assert ended(CALL + "start_thread(lambda: call(1000), 'call')\nsys.exit(3)\n") == (3, "", "")
 
@@ -121,6 +122,7 @@ asyncio.run_coroutine_threadsafe(last(), current_loop().loop)
 """
 
 
+@pytest.mark.slow
 def test_what_is_on_the_loop_when_a_process_ends_is_soon_done_or_cancelled() -> None:
     assert ended(ON_THE_LOOP.format(seconds=0.01)) == (0, "done\n", "")
     assert ended(ON_THE_LOOP.format(seconds=1000)) == (0, "cancelled\n", "")

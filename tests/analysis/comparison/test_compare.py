@@ -59,6 +59,7 @@ def test_every_other_metric_is_exploratory_and_not_corrected(ranked):
     assert comparison.row(comparison.others[0], RR @ 3).difference.p == 10 / 16
 
 
+@pytest.mark.slow
 def test_holm_corrects_over_the_systems_on_the_primary_metric(ranked):
     better = [1] * 20
     some = [1] * 6 + [2] * 14
@@ -74,6 +75,7 @@ def test_holm_corrects_over_the_systems_on_the_primary_metric(ranked):
     assert reverse.row("base").verdict == "worse"
 
 
+@pytest.mark.slow
 def test_what_can_be_detected_shares_the_level_among_the_systems(ranked):
     base, other, third = ranked([*BASE] * 3), ranked([*OTHER] * 3), ranked([1, 1, 2, 4, 1, 1] * 3)
     two = compare([base, other], primary="rr@3")
@@ -124,6 +126,7 @@ def test_each_system_is_compared_at_its_last_stage(ranked):
     assert comparison.row("reranked").mean == 1.0
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_figures_and_nothing_is_modified(ranked):
     evaluations = [ranked([1, 2, 3] * 10), ranked([2, 1, 1] * 10)]
     before = [evaluation.scores.values.copy() for evaluation in evaluations]
@@ -133,6 +136,7 @@ def test_the_same_seed_gives_the_same_figures_and_nothing_is_modified(ranked):
         np.testing.assert_array_equal(evaluation.scores.values, values)
 
 
+@pytest.mark.slow
 def test_saved_runs_are_opened_and_give_the_same_figures(ranked, tmp_path):
     base, other = ranked(BASE), ranked(OTHER)
     base.save(tmp_path / "base")
@@ -210,6 +214,7 @@ def test_a_metric_of_another_tool_that_passes_1_is_compared(ranked):
     assert beyond.by_tag("ndcg@3").slices[0].mean == pytest.approx(row.mean)
 
 
+@pytest.mark.slow
 def test_more_tokens_are_no_win(ranked):
     settings = {"metrics": ("rr", "context_tokens")}
     comparison = compare([ranked(BASE, **settings), ranked(OTHER, **settings)], primary="rr@3")
@@ -226,6 +231,7 @@ def test_without_a_primary_the_deepest_ndcg_decides(ranked):
     assert str(compare(systems).primary) == "ndcg@3"
 
 
+@pytest.mark.slow
 def test_without_ndcg_the_first_measure_of_quality_decides_at_its_deepest(ranked):
     metrics = ["context_tokens", "rr", "recall"]
     assert str(compare([ranked(BASE, metrics=metrics), ranked(OTHER, metrics=metrics)]).primary) == "rr@3"

@@ -24,6 +24,8 @@ from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.metric import Tokens
 
+pytestmark = pytest.mark.slow
+
 AREA, RECALL = RecallArea @ Tokens(2000), PromptRecall @ Tokens(2000)
 DEEP = {"depth": "deep", "candidates": 100}
 """So many hits that prompts are full, but of the smallest chunks."""

@@ -48,6 +48,7 @@ def test_a_query_that_nothing_satisfied_before_has_no_rank(ranked):
     assert (evaluation.reranker_lift("rr@3").up, evaluation.reranker_lift("rr@3").down) == ((), ())
 
 
+@pytest.mark.slow
 def test_a_saved_evaluation_gives_the_same(ranked, tmp_path):
     from raglift.results.evaluation import load_evaluation
 

@@ -18,6 +18,8 @@ from raglift.report.recommendation import recommendation_section, recommendation
 from raglift.results.comparison import compare
 from raglift.types.rankings import Cost, IndexCost, StageLatency
 
+pytestmark = pytest.mark.slow
+
 GOOD = [1, 2] * 120
 ALIKE = [1, 2] * 118 + [2, 1] * 2
 LOW = [3] * 240

@@ -21,6 +21,7 @@ def test_evaluations_are_called_by_what_their_stages_do(ranked):
     ]
 
 
+@pytest.mark.slow
 def test_saved_ones_are_called_by_their_folders(ranked, tmp_path, monkeypatch):
     for folder in ("one/bm25", "two/bm25", "two/dense"):
         ranked([1]).save(tmp_path / folder)
@@ -67,6 +68,7 @@ def test_the_baseline_is_the_first_or_one_by_name_or_number():
     assert [baseline_of(names, given) for given in (None, "b", 2, -1)] == ["a", "b", "c", "c"]
 
 
+@pytest.mark.slow
 def test_cells_of_a_sweep_are_called_by_their_parts(ranked, tmp_path):
     cells = []
     for name in ("recursive:200/0 · bm25 · none", "recursive:900/0 · bm25 · none"):

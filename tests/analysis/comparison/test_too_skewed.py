@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import raglift as rl
 from raglift.report.sentences import comparison_sentence, lift_sentence
 from raglift.results.comparison import compare
@@ -13,6 +15,7 @@ WHY = (
 )
 
 
+@pytest.mark.slow
 def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
     comparison = compare({"base": ranked(BASE), "up": ranked(UP)}, primary="rr@3")
     row = comparison.row("up")
@@ -25,6 +28,7 @@ def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
     assert "too skewed to decide" in str(comparison)
 
 
+@pytest.mark.slow
 def test_the_best_of_several_is_told_with_it(ranked):
     systems = {"base": ranked(BASE), "up": ranked(UP), "same": ranked(BASE)}
     told = comparison_sentence(compare(systems, baseline="base", primary="rr@3"))
@@ -33,6 +37,7 @@ def test_the_best_of_several_is_told_with_it(ranked):
     )
 
 
+@pytest.mark.slow
 def test_a_lift_is_told_likewise(ranked):
     evaluation = ranked(BASE, reranked=UP, metrics=["mrr"])
     lift = evaluation.reranker_lift("rr@3")
@@ -43,6 +48,7 @@ def test_a_lift_is_told_likewise(ranked):
     assert line.endswith("too skewed to decide")
 
 
+@pytest.mark.slow
 def test_a_gate_tells_of_it_and_does_not_fail(ranked):
     # The 14 queries lose 1/3 − 1/4 each in RR@5
     result = rl.gate(ranked(DOWN, ks=(5,)), baseline=ranked(BASE, ks=(5,)), no_regression=["rr@5"])

@@ -72,6 +72,7 @@ def test_a_truncated_quality_takes_no_part(ranked):
     assert found.notes == ("cut: no comparable rr@3",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -88,6 +89,7 @@ def test_arguments_that_cannot_be_used(comparison, settings, message):
         comparison.pareto(**settings)
 
 
+@pytest.mark.slow
 def test_the_frame_and_the_text(comparison):
     frame = comparison.pareto(costs=["latency_p50", "index_bytes"]).to_frame()
     assert frame["on_front"].tolist() == [True, True, False]

@@ -48,6 +48,7 @@ def test_candidates_that_a_reranker_truncates_count(ranked):
     assert truncation_of(cut_one).mark == "✂ 10.0%"
 
 
+@pytest.mark.slow
 def test_a_truncated_system_can_be_the_best_and_is_marked(ranked):
     systems = {"whole": ranked([2] * 30), "cut": cut(ranked([1] * 30)), "low": ranked([3] * 30)}
     found = compare(systems, primary="rr@3")

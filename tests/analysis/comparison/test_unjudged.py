@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 from raglift.analysis.unjudged import unjudged_of
 from raglift.gating.deciding import gate
@@ -86,6 +87,7 @@ def test_a_comparison_says_the_range_of_each_and_what_to_label_next():
     assert warning.endswith("label next the 40 hits that not all of the systems return (raglift labels review)")
 
 
+@pytest.mark.slow
 def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
     common = {"relevant": "a", "irrelevant": "bce"}
     both = {
@@ -97,6 +99,7 @@ def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
     assert comparison_sentence(found).endswith("statistically significant on 60 queries.")
 
 
+@pytest.mark.slow
 def test_judged_is_shown_where_it_was_asked_for():
     one = system([["a", "b", "x"]] * 3, relevant="a", irrelevant="b", metrics=["ndcg", "judged"])
     assert "Judged@4" in str(one)

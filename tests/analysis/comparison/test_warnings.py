@@ -16,22 +16,26 @@ def warnings(*systems, **options):
     return compare(list(systems), primary="rr@3", **options).warnings
 
 
+@pytest.mark.slow
 def test_there_is_nothing_to_warn_of_where_all_is_alike(ranked):
     assert warnings(ranked([1, 2] * 15), ranked([2, 1] * 15)) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "text"), [(29, "only 29 labelled queries"), (1, "only 1 labelled query")])
 def test_fewer_than_thirty_queries(ranked, count, text):
     (warning,) = warnings(ranked([1] * count), ranked([2] * count))
     assert warning.startswith(text)
 
 
+@pytest.mark.slow
 def test_the_best_of_many_on_the_queries_that_chose_it(ranked):
     systems = {"a": ranked([2] * 30), "b": ranked([1] * 30), "c": ranked([3] * 30)}
     (warning,) = compare(systems, primary="rr@3", baseline="a").warnings
     assert warning.startswith("b was picked as the best of 3 on these same queries")
 
 
+@pytest.mark.slow
 def test_failures_that_differ(ranked):
     down = RuntimeError("down")
     systems = {"a": ranked([1] * 30), "b": ranked([down, down, *[1] * 28]), "c": ranked([down, *[1] * 29])}
@@ -40,6 +44,7 @@ def test_failures_that_differ(ranked):
     assert warnings(ranked([down, *[1] * 29]), ranked([down, *[1] * 29])) == ()
 
 
+@pytest.mark.slow
 def test_hits_of_the_same_chunks_that_are_longer_are_another_prompt(ranked):
     """What systems of different chunks are told is in test_fairness.py."""
     short = ranked([1] * 30, chunks=["nothing to the point, line 1", "nothing to the point, line 2"])

@@ -105,6 +105,7 @@ def test_a_threshold_is_said_in_a_sentence():
     assert "AUROC" in text
 
 
+@pytest.mark.slow
 def test_scores_that_say_nothing_are_told():
     assert "do not tell answerable questions from unanswerable ones" in " ".join(
         str(drawn(4, shift=0.0).abstention(risk=0.2)).split()

@@ -39,6 +39,7 @@ with_words = spans.filter(lambda s: bool(TEXT[slice(*s)].strip()))
 facts = st.lists(st.builds(lambda s, p: passage(*s, placed=p), with_words, placed), min_size=1, max_size=2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(st.lists(facts, min_size=1, max_size=3), chunks, st.sampled_from(RULES))
 def test_a_fact_is_attainable_when_a_ranking_of_all_chunks_satisfies_it(

@@ -37,6 +37,7 @@ def facts_over(chunks: int) -> st.SearchStrategy[Facts]:
     return st.lists(st.lists(alternative, max_size=3), max_size=4)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(facts_over(9), st.integers(0, 6))
 def test_few_chunks_are_exact(facts: Facts, k: int) -> None:

@@ -87,6 +87,7 @@ alternatives = st.one_of(
 cuts = st.lists(st.tuples(spans, st.sampled_from(["c0", "c1", ""])), max_size=5)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.lists(alternatives, min_size=1, max_size=2), min_size=1, max_size=3),

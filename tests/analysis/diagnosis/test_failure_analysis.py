@@ -90,6 +90,7 @@ def test_the_end_of_each_single_fact_can_be_asked_for() -> None:
     assert not fact_outcomes(measured()).chunks_known
 
 
+@pytest.mark.slow
 def test_without_the_chunks_the_last_two_are_one_and_it_is_said() -> None:
     losses = measured().failure_analysis()
     assert not losses.chunks_known
@@ -214,6 +215,7 @@ def test_what_a_stage_made_findable_before_the_query_failed_counts_as_failed_alo
 texts = st.sampled_from(CHUNKS)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.lists(texts, min_size=1, max_size=2), min_size=1, max_size=4),

@@ -32,6 +32,7 @@ def table(labelled, rankings):
     return match_table
 
 
+@pytest.mark.slow
 @given(cases, st.sampled_from(METRICS), st.sampled_from(sorted(PROFILES)), st.integers(1, 3))
 @settings(max_examples=200, deadline=None)
 def test_every_metric_is_that_of_labels_with_the_further_facts(pairs, metric: str, profile: str, grade: int) -> None:

@@ -19,6 +19,8 @@ from raglift.types.documents import Document
 
 from . import writer
 
+pytestmark = pytest.mark.slow
+
 Json = Mapping[str, Any]
 
 
@@ -55,7 +57,6 @@ def reasons(generation: Generation) -> dict[str, int]:
     return found
 
 
-@pytest.mark.slow
 def test_questions_of_all_styles(server: OpenAIServer) -> None:
     generation = generate("lighthouse", 20, seed=1)
     dataset = generation.dataset
@@ -83,7 +84,6 @@ def test_questions_of_all_styles(server: OpenAIServer) -> None:
     assert audit(dataset, embedding=None).findings == ()
 
 
-@pytest.mark.slow
 def test_the_same_seed_asks_the_same_and_costs_nothing_again(server: OpenAIServer) -> None:
     first = generate("lighthouse", 10, seed=3)
     asked = len(server.requests)
@@ -95,7 +95,6 @@ def test_the_same_seed_asks_the_same_and_costs_nothing_again(server: OpenAIServe
     assert {query.text for query in other.dataset} != {query.text for query in first.dataset}
 
 
-@pytest.mark.slow
 def test_a_file_is_read_back_with_the_corpus_by_name(server: OpenAIServer, tmp_path: Path) -> None:
     generation = generate("lighthouse", 10)
     path = generation.write(tmp_path / "queries.jsonl")
@@ -108,7 +107,6 @@ def test_a_file_is_read_back_with_the_corpus_by_name(server: OpenAIServer, tmp_p
     assert load_dataset(path, documents=folder).queries == generation.dataset.queries
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -127,7 +125,6 @@ def test_bad_answers_are_discarded_and_counted(server: OpenAIServer, change: Jso
         generation.write("never.jsonl")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("style", "verdict", "reason"),
     [
@@ -148,7 +145,6 @@ def test_few_passages_are_used_up(server: OpenAIServer) -> None:
     assert any("no passage is left of the 1 that something can be asked of" in note for note in generation.notes)
 
 
-@pytest.mark.slow
 def test_more_are_asked_for_until_there_are_enough(server: OpenAIServer) -> None:
     seen: list[str] = []
 
@@ -165,7 +161,6 @@ def test_more_are_asked_for_until_there_are_enough(server: OpenAIServer) -> None
     assert style.discarded[0].examples[0].detail == "0 in place of 1"
 
 
-@pytest.mark.slow
 def test_refusals_are_counted(server: OpenAIServer) -> None:
     def reply(messages: Sequence[Json], schema: Json | None) -> Any:
         if "question" in writer.data_of(messages):
@@ -180,7 +175,6 @@ def test_refusals_are_counted(server: OpenAIServer) -> None:
     assert "I cannot write that." in str(generation)
 
 
-@pytest.mark.slow
 def test_few_passages_are_shared_among_the_styles_and_told_of_before(server: OpenAIServer) -> None:
     documents = load_dataset("lighthouse").documents[:2]
     styles = "natural=2,keyword=1,unanswerable=1"
@@ -210,7 +204,6 @@ def test_a_document_that_gives_orders_is_data(server: OpenAIServer) -> None:
         assert order in (data.get("passage"), data.get("passages"))
 
 
-@pytest.mark.slow
 def test_an_estimate_sends_nothing_and_is_near(server: OpenAIServer) -> None:
     estimated = estimate_generation("lighthouse", 10, seed=2)
     assert server.requests == []

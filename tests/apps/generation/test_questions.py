@@ -60,6 +60,7 @@ def sentence(thing: str, place: str) -> str:
 THINGS = [f"{metal}{thing}" for metal in ("brass", "iron", "copper", "silver") for thing in ("bell", "chain", "mirror")]
 
 
+@pytest.mark.slow
 def test_what_is_related_shares_rare_words_and_lies_elsewhere() -> None:
     documents = [
         Document("a.md", "\n\n".join(sentence(thing, "a") for thing in THINGS)),
@@ -103,6 +104,7 @@ def found(text: str) -> Passage:
     return Passage(text, "a.md", 100 + at, 100 + at + len(text))
 
 
+@pytest.mark.slow
 def test_a_quote_is_found_as_it_is_or_with_other_white_space_quotes_and_dashes() -> None:
     text = "By midnight the horn sounded every ninety seconds."
     assert label(f"  {text}\n") == found(text)
@@ -110,6 +112,7 @@ def test_a_quote_is_found_as_it_is_or_with_other_white_space_quotes_and_dashes()
     assert label('"Don\'t trouble," said the KEEPER-and he trimmed the wick twice before the fog came in.') == expected
 
 
+@pytest.mark.slow
 def test_a_quote_that_is_not_there_or_says_nothing_or_too_much() -> None:
     assert label("The lamp was lit by the youngest of the boys.") == "quote not found"
     assert label("the horn") == "quote too short"

@@ -54,6 +54,7 @@ def test_the_setting_stands_in_for_the_mark_and_starts_at_the_root(
     assert len(dataset_of_test(node('dataset="labels.jsonl"', "lighthouse"))) == 1
 
 
+@pytest.mark.slow
 def test_without_a_name_anywhere_it_says_where_to_give_one(node: Callable[..., pytest.Item]) -> None:
     with pytest.raises(
         ConfigurationError, match=r"test_deep.py::test_it: found no labelled set; expected one in the test's mark"

@@ -169,6 +169,7 @@ def test_marks_of_module_class_and_function_are_one(run: Run) -> None:
     result.stdout.fnmatch_lines(["FAILED test_search.py::TestSearch::test_it[[]some[]] - *expected ≥ 0.8*"])
 
 
+@pytest.mark.slow
 def test_a_test_that_never_hands_over_a_system_does_not_pass(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"recall@5": 0.9})

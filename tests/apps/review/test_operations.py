@@ -241,6 +241,7 @@ def decide(query: Query, decision: tuple) -> Query:
 labelled = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 3), st.booleans()), max_size=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(before=labelled, made=decisions)
 def test_any_decisions_give_labels_that_a_file_holds(

@@ -17,6 +17,8 @@ from raglift.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.slow
+
 TEXT = b"The tide comes\r\nin. The tide goes out.\r\nAnd the moon looks on.\r\n"
 UNTRUE = b"The tide comes in. The tide stays.\n"
 
@@ -140,7 +142,6 @@ FAILURES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", FAILURES)
 def test_a_failed_download_leaves_nothing(
     site: Site, make_corpus: Callable[..., Corpus], cache: Path, path: str

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 import raglift as rl
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.types.dataset import Dataset
@@ -20,6 +22,7 @@ def passages() -> list[Passage]:
     return labelled + [passage for query in shop() for passage in query.judged_irrelevant]
 
 
+@pytest.mark.slow
 def test_it_is_large_enough_to_rank_retrievers() -> None:
     assert len(shop().documents) >= 60
     assert sum(len(document.text.encode()) for document in shop().documents) >= 200_000
@@ -27,6 +30,7 @@ def test_it_is_large_enough_to_rank_retrievers() -> None:
     assert find_corpus("shop_support").query_count == len(shop())
 
 
+@pytest.mark.slow
 def test_every_label_is_a_place_of_readable_length() -> None:
     texts = {document.id: document.text for document in shop().documents}
     for passage in passages():
@@ -37,6 +41,7 @@ def test_every_label_is_a_place_of_readable_length() -> None:
         assert 55 <= passage.end - passage.start <= 650, passage.text
 
 
+@pytest.mark.slow
 def test_the_tags_say_what_a_query_is() -> None:
     for query in shop():
         assert len(LEVELS & set(query.tags)) == 1, query.id

@@ -114,6 +114,7 @@ def test_numbers_and_nulls_of_tables(folder: Path) -> None:
     assert dataset.documents[0].text == "At noon."
 
 
+@pytest.mark.slow
 def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults) -> None:
     assert 'found no split "dev"; expected split= one of "test", "train"' in faults(f"hf:{folder}?split=dev")
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")

@@ -106,6 +106,7 @@ def marrow(fixtures: Path, tmp_path: Path) -> str:
     return name
 
 
+@pytest.mark.slow
 def test_ir_datasets_by_name(marrow: str, fixtures: Path) -> None:
     dataset, beir = load_dataset(f"ir:{marrow}"), load_dataset(fixtures / "beir")
     assert dataset.name == marrow

@@ -16,6 +16,8 @@ from raglift.testing.fakes import FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Annotator, Fact, Passage, Query
 
+pytestmark = pytest.mark.slow
+
 
 def agreed(people, model, query, **options):
     return agreement_of(*map(np.asarray, (people, model, query)), **options)
@@ -24,7 +26,6 @@ def agreed(people, model, query, **options):
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(GRADES)
 def test_matrix_and_kappas_are_those_of_scikit_learn(pairs):
@@ -66,7 +67,6 @@ def test_where_people_only_said_relevant_that_is_relevant_at_any_threshold_of_th
     assert graded.raw.value == pytest.approx(3 / 6)
 
 
-@pytest.mark.slow
 def test_intervals_hold_the_true_kappa_about_as_often_as_they_say():
     chance = np.random.default_rng(7)
     people, model, _ = drawn(chance, 40_000, 0.15)

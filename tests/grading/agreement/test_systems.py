@@ -20,6 +20,7 @@ def model_labels(evaluation, moved):
 FIRST = "nothing to the point, line 1"
 
 
+@pytest.mark.slow
 def test_systems_are_ranked_under_both_labels(ranked):
     systems = {"a": ranked([1, 1, 1]), "b": ranked([2, 2, 2]), "c": ranked([3, 3, None])}
     same = system_agreement(systems, systems["a"].dataset, systems["a"].dataset, metric="rr@3", judge="gpt")

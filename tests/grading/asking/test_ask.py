@@ -22,6 +22,8 @@ from raglift.testing.openai_server import Answer, OpenAIServer
 from raglift.utilities.cache import Cache
 from raglift.utilities.retrying import RetryPolicy
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-test-0123456789abcdef"
 QUICK = RetryPolicy(3, 5.0, first_wait=0.01)
 
@@ -91,7 +93,6 @@ def reasons(answers):
 # Asking
 
 
-@pytest.mark.slow
 def test_answers_come_in_the_order_of_the_prompts(server, model, cache):
     answers = ask_all(model, prompts(40), Grade, cache=cache)
     assert reasons(answers) == [f"passage {number}" for number in range(40)]
@@ -278,7 +279,6 @@ ask_all(language_model(), prompts(30), Grade, concurrency=2, progress=True)
 """
 
 
-@pytest.mark.slow
 def test_ctrl_c_stops_at_once_and_the_next_call_asks_only_what_is_missing(server, model, tmp_path):
     count = itertools.count()
     server.replies = lambda messages, schema: Answer(

@@ -18,6 +18,7 @@ def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_a_sample_is_written_with_grades_to_fill_in_and_read_back(world, tmp_path):
     drawn = rl.sample_for_grading(world.runs, 30, seed=4)
     path = drawn.write(tmp_path / "to_grade.jsonl")
@@ -45,6 +46,7 @@ def test_only_pairs_among_the_first_k_hits_are_drawn(world):
     assert shallow.of == len(top)
 
 
+@pytest.mark.slow
 def test_labels_of_the_review_page_fill_in_grades(world):
     sample = rl.sample_for_grading(world.runs, 30)
     chunks = {(pair.query, pair.chunk): pair for pair in sample.pairs}
@@ -100,6 +102,7 @@ def test_too_few_grades_are_refused_with_how_many_are_missing(world):
         rl.correct(world.runs, world.graded, world.sample(15, sampled="queries"))
 
 
+@pytest.mark.slow
 def test_the_same_grade_everywhere_says_nothing_of_the_spread(world):
     sample = world.sample(60)
     same = replace(sample, pairs=tuple(replace(pair, grade=2) for pair in sample.pairs))
@@ -128,6 +131,7 @@ def test_a_pair_twice_is_refused(world):
         rl.correct(world.runs, world.graded, twice)
 
 
+@pytest.mark.slow
 def test_what_is_no_sample_is_refused_with_what_to_do(world):
     with pytest.raises(ConfigurationError, match="found a dict; expected a sample, as sample_for_grading"):
         rl.correct(world.runs, world.graded, {})

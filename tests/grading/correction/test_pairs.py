@@ -19,6 +19,7 @@ LINEAR = ("precision@10", "dcg@10", "dcg(gain=exponential)@5", "rbp@10", "rbp(p=
 DIFFERENCE = "second/retrieve − first/retrieve"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", LINEAR)
 def test_weighted_grades_add_up_to_the_metric(world, metric):
     """Against score_rankings, where each id is one fact."""
@@ -35,6 +36,7 @@ def test_weighted_grades_add_up_to_the_metric(world, metric):
         assert total == pytest.approx(np.nan_to_num(scored.of(metric)).mean())
 
 
+@pytest.mark.slow
 def test_a_census_is_the_figure_by_people_with_no_width(world):
     of = rl.sample_for_grading(world.runs, 1).of
     found = rl.correct(world.runs, world.graded, world.sample(of), metrics=LINEAR)
@@ -73,6 +75,7 @@ def test_the_difference_that_a_biased_judge_invents_is_taken_back(world):
     assert widths[0] < widths[1]
 
 
+@pytest.mark.slow
 def test_the_population_of_queries_is_less_certain(world):
     sample = world.sample(150)
     here, everywhere = (
@@ -93,6 +96,7 @@ def test_a_sample_without_an_error_of_the_judge_has_the_interval_of_people(world
     assert figure.corrected.width > 0
 
 
+@pytest.mark.slow
 def test_lift_is_corrected_where_there_is_a_reranker(world):
     class Upside:
         def rerank_one(self, query, ranking):
@@ -129,6 +133,7 @@ def test_lift_is_corrected_where_there_is_a_reranker(world):
     assert same.corrected.interval == (0, 0)  # the same ten hits
 
 
+@pytest.mark.slow
 def test_a_comparison_is_corrected_as_its_evaluations_are(world):
     labelled = [
         Query(query, f"text of {query}", (Fact((Passage(f"{query} says 0", f"{query}/0"),)),))
@@ -161,6 +166,7 @@ def test_queries_marked_as_unanswerable_do_not_count():
     assert found.queries == 25
 
 
+@pytest.mark.slow
 def test_metrics_that_are_no_sum_over_hits_are_refused_with_the_reason(world):
     sample = world.sample(50)
     for metric in ("ndcg@10", "rr@10", "recall@10", "hit_rate@10", "ap@10", "rbp(gain=graded)@10"):

@@ -23,6 +23,8 @@ from raglift.types.dataset import Dataset
 from raglift.types.labels import Fact, Passage, Query
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 LAMP = "The lamp was lit at dusk by the second keeper."
 OIL = "The second keeper measures the oil before the lamp is lit."
 GULLS = "Gulls nest on the seaward platform in May."
@@ -148,7 +150,6 @@ def test_a_chunk_cannot_give_orders(server: OpenAIServer, judge: Judge, cache: C
         assert {name: text for name, _, text in BLOCK.findall(user["content"])}["passage"] in (attack, LAMP)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [4, -1, "two"])
 def test_a_grade_out_of_range_is_asked_again(server: OpenAIServer, pairs: Pool, cache: Cache, wrong: object) -> None:
     server.answer_next(Answer(value={"reason": "It is beyond all grades.", "grade": wrong}))

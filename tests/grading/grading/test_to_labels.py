@@ -41,6 +41,7 @@ def passages(draw: st.DrawFn) -> Passage:
     return passage if placed else replace(passage, start=None, end=None, doc_id=draw(st.sampled_from([None, "log.md"])))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(passages(), max_size=12, unique=True), st.randoms())
 def test_each_passage_is_in_one_fact_and_like_its_first(given_passages: list[Passage], random: object) -> None:

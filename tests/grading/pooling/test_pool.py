@@ -114,6 +114,7 @@ def any_chunk(draw):
     return Chunk(words, doc_id=doc, start=start, end=None if start is None else start + 8)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(st.lists(any_chunk(), min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_what_is_pooled_does_not_depend_on_the_order_of_systems_or_hits(chunks, chance):

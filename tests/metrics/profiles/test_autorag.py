@@ -122,6 +122,7 @@ groups = st.lists(st.lists(names, min_size=1, max_size=4, unique=True), min_size
 cases = st.tuples(groups, st.lists(names | st.sampled_from("xyz"), max_size=12))
 
 
+@pytest.mark.slow
 @given(st.lists(cases, min_size=1, max_size=5), st.integers(1, 12) | st.none())
 def test_every_measure_against_a_second_implementation(
     judged, cases: list[tuple[list[list[str]], list[str]]], k: int | None

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
 
+pytestmark = pytest.mark.slow
+
 theirs = pytest.importorskip("llama_index.core.evaluation.retrieval.metrics")
 
 Case = tuple[list[list[str]], list[str]]

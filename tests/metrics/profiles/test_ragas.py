@@ -30,6 +30,7 @@ def test_what_ragas_gave(judged, metric: str) -> None:
     np.testing.assert_array_equal(compute(match_table, parse(f"{metric}@200"), "ragas"), written(metric))
 
 
+@pytest.mark.slow
 def test_a_depth_is_what_was_retrieved(judged) -> None:
     whole = judged(*((relevant, retrieved) for retrieved, relevant in CASES))
     for k in (1, 3, 10):

@@ -69,6 +69,7 @@ def trec_eval(cases: list[Case]) -> dict[str, dict[str, float]]:
     return {query: found.get(query, dict.fromkeys(OF_TREC_EVAL.values(), 0.0)) for query in qrels}
 
 
+@pytest.mark.slow
 @given(cases)
 @few_examples
 def test_trec_eval(judged, cases: list[Case]) -> None:

@@ -45,6 +45,7 @@ def test_the_printed_result_by_the_profile(metric: str, printed: str) -> None:
 words = st.lists(st.sampled_from(["war", "peace", "Prince", "July", "the", "of"]), max_size=4).map(" ".join)
 
 
+@pytest.mark.slow
 @given(st.lists(words, max_size=8), st.lists(words.filter(bool), min_size=1, max_size=4), st.integers(1, 10))
 def test_the_profile_equals_the_functional_forms(texts: list[str], labels: list[str], k: int) -> None:
     precision, recall = precision_at_k(texts, labels, k), recall_at_k(texts, labels, k)

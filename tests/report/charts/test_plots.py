@@ -12,6 +12,8 @@ import pytest
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.stats.intervals import difference_interval
 
+pytestmark = pytest.mark.slow
+
 GAINS = {"q0000": 1 / 2, "q0001": 2 / 3, "q0002": -1 / 2, "q0003": 1 / 2}
 BEFORE_AT_3 = [1 / 2, 1 / 3, 1, 0, 1, 0]
 AFTER_AT_3 = [1, 1, 1 / 2, 1 / 2, 1, 0]
@@ -45,7 +47,6 @@ def test_a_metric_over_k_has_a_point_for_each_stage_and_depth(reranked: Any) -> 
     assert [row["v"] for row in found if row["k"] == 3] == pytest.approx([np.mean(BEFORE_AT_3), np.mean(AFTER_AT_3)])
 
 
-@pytest.mark.slow
 def test_a_stage_that_returns_no_more_ends_and_says_so(ranked: Any) -> None:
     evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2)
     chart = evaluation.plot.over_k("rr")
@@ -74,7 +75,6 @@ def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: An
     assert chart.description.endswith("for each of 6 queries, sorted. 3 went up, 2 stayed the same, 1 went down.")
 
 
-@pytest.mark.slow
 def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     from raglift.metrics.graded_measures import NDCG
     from raglift.report.charts.builders import changes_chart
@@ -137,7 +137,6 @@ def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any)
         compared.plot.tradeoff(cost="index_bytes")
 
 
-@pytest.mark.slow
 def test_every_chart_is_a_picture_says_in_words_what_it_shows_and_no_name_is_an_expression(
     every_chart: dict[str, Any], tmp_path: Any
 ) -> None:

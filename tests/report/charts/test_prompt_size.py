@@ -17,6 +17,8 @@ from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.types.metric import Tokens
 
+pytestmark = pytest.mark.slow
+
 BUDGET = 500
 
 

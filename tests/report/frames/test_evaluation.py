@@ -37,6 +37,7 @@ def evaluation():
     return measure(FakeReranker({f"so {ROWLOCK}": 1.0}, top_n=2), metrics=["mrr", "ndcg"])
 
 
+@pytest.mark.slow
 def test_one_row_a_metric_and_k(evaluation):
     frame = evaluation.to_frame()
     expected = pd.DataFrame(

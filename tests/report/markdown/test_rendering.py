@@ -66,6 +66,7 @@ def test_an_evaluation_in_short(hostile):
     assert len(re.findall(r"^\| harmless \d+ \| harmless\? \d+ \| 1\.000 → 0\.000 \|", lowered, re.MULTILINE)) == 6
 
 
+@pytest.mark.slow
 def test_an_evaluation_without_a_measure_of_quality_shows_its_figures(ranked):
     told = ranked([1, 2], metrics=["context_tokens"]).to_markdown()
     assert "| ContextTokens@3 |" in told

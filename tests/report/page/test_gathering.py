@@ -193,6 +193,7 @@ overlaps = st.tuples(st.integers(0, len(LOG) - 1), st.integers(1, 60)).map(
 bare = overlaps.map(lambda chunk: Chunk(chunk.text.upper()))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.sampled_from([LAMP, WICK, HORN, BOAT, LOG[10:70]]), min_size=1, max_size=3),

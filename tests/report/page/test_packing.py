@@ -91,6 +91,7 @@ def test_it_has_the_agreed_form() -> None:
     }
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_can_be_packed(text: str) -> None:
     assert read(one_query(text))["queries"][0]["text"] == "".join(

@@ -11,6 +11,8 @@ import pytest
 
 from raglift.rendering.document import Document, Figure
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def charted(document: Document) -> Document:

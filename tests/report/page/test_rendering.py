@@ -38,6 +38,7 @@ def hashes(contents: list[str]) -> str:
     return " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
+@pytest.mark.slow
 def test_the_policy_allows_the_inlined_blocks_and_nothing_else(document: Document) -> None:
     html = render(document)
     policy = policy_of(html)
@@ -48,6 +49,7 @@ def test_the_policy_allows_the_inlined_blocks_and_nothing_else(document: Documen
     assert set(policy) == {"default-src", "script-src", "style-src", "img-src", "base-uri", "form-action"}
 
 
+@pytest.mark.slow
 def test_nothing_is_styled_or_run_by_attributes_and_nothing_lies_elsewhere(document: Document) -> None:
     markup = BLOCK.sub("", render(document))
     assert not re.search(r"\s(style|on\w+)=", markup)
@@ -73,6 +75,7 @@ def test_the_scripts_make_elements_only_from_text() -> None:
         assert not re.search(forbidden, path.read_text(encoding="utf-8")), path.name
 
 
+@pytest.mark.slow
 def test_a_page_without_charts_does_not_carry_what_draws_them(document: Document) -> None:
     assert len(render(document)) < 124_000
 

@@ -16,6 +16,8 @@ from raglift.report.page.query_browser import packed
 from raglift.report.page.rendering import Page, comparison_page, evaluation_page, render
 from raglift.types import Fact, Passage, Query
 
+pytestmark = pytest.mark.slow
+
 TEXTS = {
     "lamp": "The lamp of the lighthouse was first lit in the winter of 1871.",
     "keeper": "Its first keeper was Maud Ellery, who served for thirty years.",

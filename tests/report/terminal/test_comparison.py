@@ -50,6 +50,7 @@ def many(ranked, names, seed=0):
     return {name: with_values(base, random.random(base.scores.values.shape)) for name in names}
 
 
+@pytest.mark.slow
 def test_the_whole_text(comparison):
     base, other = comparison.of(comparison.primary)
     intervals = {
@@ -62,6 +63,7 @@ def test_the_whole_text(comparison):
     assert str(comparison) == comparison.to_text(details=False)
 
 
+@pytest.mark.slow
 def test_the_details_hold_the_pairs_every_metric_and_the_method(comparison):
     text = comparison.to_text()
     assert re.search(r"\ndense +8 +2 +1 +\+0\.94 +0\.039 ", text)
@@ -80,6 +82,7 @@ def test_truncated_figures_are_marked(ranked):
     assert "- † deeper than what the system returned, so it cannot be compared" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_names_stand_in_the_rows_whole_above_their_figures_where_they_are_long(ranked, width):
     names = [f"{100 * number} · minilm-static · dense · late-interaction" for number in range(1, 31)]
@@ -94,6 +97,7 @@ def test_names_stand_in_the_rows_whole_above_their_figures_where_they_are_long(r
         assert (row.verdict or "baseline") in figures
 
 
+@pytest.mark.slow
 def test_a_terminal_too_narrow_says_which_columns_it_leaves_out(ranked):
     table = comparison_headline(compare(many(ranked, ["a", "b"]), primary="rr@3"))
     table = dataclasses.replace(table, optional=(3,))

@@ -42,6 +42,7 @@ def test_everything_that_is_known_is_shown():
     assert GOLDEN in text_of(Cost((RETRIEVE, RERANK), WHOLE, index, {"retrieve": 240.4, "rerank": None}))
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_of_what_is_not_known():
     assert text_of(None) == text_of(Cost())
     assert "Cost" not in text_of(None)

@@ -80,6 +80,7 @@ def test_the_text_of_an_evaluation(evaluation):
     assert evaluation.to_text(details=False) == GOLDEN
 
 
+@pytest.mark.slow
 def test_the_details_hold_every_metric_and_every_setting(evaluation):
     details = evaluation.to_text()
     assert details.startswith(GOLDEN.partition("\n! only")[0].rstrip())
@@ -89,6 +90,7 @@ def test_the_details_hold_every_metric_and_every_setting(evaluation):
     assert "\n  Reranker: fake (1 texts)\n" in details
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_number_is_broken_and_no_line_is_wider_than_the_terminal(ranked, width):
     both = ranked(
@@ -106,6 +108,7 @@ def test_piped_it_is_the_same_plain_text(evaluation):
     assert [line.rstrip() for line in piped.splitlines()] == GOLDEN.splitlines()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_significant_gain_and_a_loss_have_different_colours_and_no_others(ranked):
     colours = []
     for before, after, lift in ([2] * 30, [1] * 30, r"\+"), ([1] * 30, [2] * 30, "−"):

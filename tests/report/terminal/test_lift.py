@@ -7,6 +7,8 @@ import pytest
 from raglift.rendering.terminal import as_text, document_parts
 from raglift.types.dataset import Dataset
 
+pytestmark = pytest.mark.slow
+
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6
 

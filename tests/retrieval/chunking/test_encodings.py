@@ -53,6 +53,7 @@ def test_the_carried_encoding_needs_no_network_and_imports_no_framework(
     assert not [name for name in sys.modules if name.startswith("llama_index.")]
 
 
+@pytest.mark.slow
 def test_an_encoding_that_cannot_be_downloaded_names_the_extra_that_carries_it(nothing_carried: None) -> None:
     with pytest.raises(ConfigurationError, match=r"'cl100k_base' is not on this machine.*raglift\[llama-index\]"):
         TokenChunker().split([Document("d", "the lamp")])

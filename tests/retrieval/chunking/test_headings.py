@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from raglift.adapters.splitters import chunker_by_name
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.headings import headings_of
@@ -67,6 +69,7 @@ def test_a_chunk_is_the_same_but_for_what_is_indexed() -> None:
     assert {chunk.indexed_text for chunk in headed} > {"Shop > Returns\n\nWithin 30 days."}
 
 
+@pytest.mark.slow
 def test_bm25_finds_a_chunk_by_its_heading_and_shows_its_own_text() -> None:
     chunks = [Chunk("Within 30 days.", id="a"), Chunk("Within two days.", id="b")]
     (ranking,) = BM25Retriever(chunks, language="en").retrieve(["returns"], 2)

@@ -82,6 +82,7 @@ def test_chunks_of_text_that_repeats_stand_where_langchain_took_them(
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["characters", "tokens"])
 @given(place=st.tuples(PLACES, PLACES), length=st.integers(0, 8000), size=st.integers(8, 300), share=st.floats(0, 0.9))
 @settings(max_examples=60, deadline=None)

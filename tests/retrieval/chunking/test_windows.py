@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import TokenTextSplitter
@@ -17,6 +18,7 @@ SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.function_s
 PLACES = st.integers(0, 10**9)
 
 
+@pytest.mark.slow
 @given(place=st.tuples(PLACES, PLACES), length=st.integers(0, 8000), size=st.integers(1, 300), share=st.floats(0, 0.99))
 @settings(SETTINGS, max_examples=60)
 def test_the_windows_are_langchains_where_no_edge_falls_inside_a_character(
@@ -36,6 +38,7 @@ def test_the_windows_are_langchains_where_no_edge_falls_inside_a_character(
     assert found == expected
 
 
+@pytest.mark.slow
 @given(
     text=st.text(st.sampled_from("a é\n😀🜁𝔘ß한\ud800"), max_size=80),
     size=st.integers(1, 12),

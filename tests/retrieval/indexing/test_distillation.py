@@ -43,6 +43,7 @@ def folders(cache_folder: Path) -> list[Path]:
     return sorted(path for path in (cache_folder / "models").iterdir() if path.is_dir())
 
 
+@pytest.mark.slow
 def test_it_is_distilled_once_and_kept(distilled: list[str], cache_folder: Path) -> None:
     identity = static_identity()
     first = load_static_model().encode(["the lamp keeper"])

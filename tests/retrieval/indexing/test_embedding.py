@@ -118,6 +118,7 @@ class Elsewhere:
             yield item, there(what)
 
 
+@pytest.mark.slow
 def test_minilm_travels_as_a_name_and_settings_and_computes_the_same_there() -> None:
     embedder = SentenceTransformerEmbedder(dtype="float32")
     texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel.", "The keeper's boat. " * 20]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ def by_hand(vectors, queries, k, among=None):
     return [[-score for score, _ in row] for row in rows], [[number for _, number in row] for row in rows]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_the_best_are_found_and_equal_ones_in_order(data: st.DataObject) -> None:

@@ -7,6 +7,8 @@ from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.types.documents import Chunk
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 CHUNKS = [Chunk("The lamp is lit at dusk."), Chunk("Herring were sold by the barrel."), Chunk("The horn sounds.")]
 
 

@@ -10,6 +10,8 @@ from raglift.retrieval import static_model as distillation
 from raglift.retrieval.static_model import StaticEmbedder
 from raglift.running.systems import LocalSystem, build_retriever
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [" ".join(["the lamp keeper", "fog horn", "island boat the"][: 1 + n % 3] * (1 + n % 7)) for n in range(21)]
 
 

@@ -13,12 +13,13 @@ from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 QUERIES = ["who is the keeper", "what is the fog horn"]
 TEXTS = ["the lamp", "the fog horn of the island", "a boat", "the tide", "keeper of the lamp"]
 RANKING = Ranking.of((Chunk(text), None) for text in TEXTS)
 
 
-@pytest.mark.slow
 def test_scores_are_those_of_the_cross_encoder_itself(tiny_cross_encoder: Path) -> None:
     from sentence_transformers import CrossEncoder
 
@@ -57,7 +58,6 @@ def test_a_score_that_is_not_a_number_is_an_error(tiny_cross_encoder: Path) -> N
 LONG = [*TEXTS, *("the lamp of the island " * number for number in range(1, 16))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "as_object"), [("float32", False), ("bfloat16", True)])
 def test_a_score_depends_on_its_pair_alone(tiny_cross_encoder: Path, dtype: str, as_object: bool) -> None:
     """Among others, in another order, and after others that are in the cache."""

@@ -12,6 +12,8 @@ from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 QUERY = "When is the lamp lit?"
 TEXTS = ["Herring were sold by the barrel.", "The lamp is lit at dusk, never later.", "The keeper's boat."]
 RANKING = Ranking.of((Chunk(text), 0.5) for text in TEXTS)
@@ -21,7 +23,6 @@ def scores_of(reranker: LateInteractionReranker) -> dict[tuple[str, str], float]
     return reranker.scores([(QUERY, text) for text in TEXTS])
 
 
-@pytest.mark.slow
 def test_the_chunk_that_answers_comes_first() -> None:
     reranker = LateInteractionReranker(cache=Cache(None))
     assert isinstance(reranker, Reranker)
@@ -31,7 +32,6 @@ def test_the_chunk_that_answers_comes_first() -> None:
     assert {hit.chunk.id for hit in reranked} == {hit.chunk.id for hit in RANKING}
 
 
-@pytest.mark.slow
 def test_scores_are_maxsim_over_the_models_own_token_embeddings() -> None:
     """Computed apart from sentence-transformers' multi-vector classes: transformers and numpy alone."""
     import torch
@@ -52,7 +52,6 @@ def test_scores_are_maxsim_over_the_models_own_token_embeddings() -> None:
     assert [found[QUERY, text] for text in TEXTS] == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.slow
 def test_each_text_and_each_query_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reranker = LateInteractionReranker(cache=Cache(None))
     encoder = reranker._encoder

@@ -7,6 +7,8 @@ import pytest
 
 from raglift.retrieval.late_interaction import TokenMatrix, maxsim
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 

@@ -18,6 +18,8 @@ from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking, ReadInPart
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 256
 QUERY = "When is the lamp lit?"
 FILLER = "Herring were sold by the barrel on the quay of the island, and the ferry came twice a week. "
@@ -41,7 +43,6 @@ def tokens_of(model: Any, text: str) -> list[int]:
     return ids
 
 
-@pytest.mark.slow
 def test_the_score_of_a_long_text_is_maxsim_over_the_tokens_of_all_its_windows() -> None:
     """Windows and similarities computed apart: tokens cut by transformers itself, and numpy's product."""
     import torch

@@ -7,6 +7,7 @@ import pytest
 from raglift.retrieval.analyzers import LANGUAGES, Analyzer
 
 
+@pytest.mark.slow
 def test_terms_are_stems_without_stop_words() -> None:
     assert Analyzer("en").terms("The keeper's lamps were burning") == ["keeper", "lamp", "were", "burn"]
     assert Analyzer("de").terms("Die Lampen der Wärter") == ["lamp", "wart"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.retrieval.retrievers import DenseRetriever, Retriever
 from raglift.types.documents import Chunk
@@ -8,6 +10,7 @@ from raglift.utilities.cache import Cache
 CHUNKS = [Chunk("The lamp is lit at dusk."), Chunk("Herring were sold by the barrel.")]
 
 
+@pytest.mark.slow
 def test_each_query_gets_its_own_ranking_in_order() -> None:
     retriever = DenseRetriever(build_index(CHUNKS, SentenceTransformerEmbedder(), cache=Cache(None)))
     assert isinstance(retriever, Retriever)

@@ -84,6 +84,7 @@ RANKINGS = st.permutations(LETTERS).flatmap(lambda order: st.integers(0, 8).map(
 WEIGHTS = st.floats(0.01, 100)
 
 
+@pytest.mark.slow
 @given(st.lists(RANKINGS, min_size=2, max_size=4), st.data(), st.integers(0, 100))
 def test_every_score_is_the_sum_in_exact_arithmetic(lists: list[str], data: st.DataObject, constant: int) -> None:
     weights = data.draw(st.lists(WEIGHTS, min_size=len(lists), max_size=len(lists)))
@@ -100,6 +101,7 @@ def test_every_score_is_the_sum_in_exact_arithmetic(lists: list[str], data: st.D
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 def test_ranx_fuses_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     numba = pytest.importorskip("numba")
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)  # compiling takes longer than all of these tests

@@ -19,11 +19,13 @@ def paragraphs(text: str) -> list[str]:
     return [f"{number}. {text}" for number in range(50)]
 
 
+@pytest.mark.slow
 def test_every_language_with_an_analyzer_is_recognized() -> None:
     for language in set(LANGUAGES) - {NO_LANGUAGE, "yi"}:  # Yiddish must be named
         assert language_of(paragraphs(ARTICLE_1[language])) == language_of([ARTICLE_1[language]]) == language
 
 
+@pytest.mark.slow
 def test_a_language_without_an_analyzer_is_not_taken_for_one_with_it() -> None:
     for text in NEIGHBOURS.values():
         assert language_of(paragraphs(text)) == NO_LANGUAGE

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-pytest.importorskip("mcp")
 
 
 @pytest.fixture(scope="session")
 def sdk_module() -> ModuleType:
     """The server made with the SDK, as a module: its retriever is the one that its tools ask."""
+    pytest.importorskip("mcp")
     spec = importlib.util.spec_from_file_location("sdk_server_of_tests", HERE / "sdk_server.py")
     assert spec is not None
     assert spec.loader is not None

@@ -127,6 +127,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(answer=json_values)
 def test_any_json_is_read_or_refused_in_words(answer: object) -> None:
     try:

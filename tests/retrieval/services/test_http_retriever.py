@@ -55,6 +55,7 @@ def test_by_default_query_and_k_are_posted_and_the_usual_names_are_read() -> Non
     assert hit.score == 0.5
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=40), k=st.integers(1, 1000))
 def test_any_query_arrives_unchanged_in_a_body(echo: SearchServer, query: str, k: int) -> None:
@@ -63,6 +64,7 @@ def test_any_query_arrives_unchanged_in_a_body(echo: SearchServer, query: str, k
     assert echo.requests[-1].json == {"q": query, "top": k, "deep": [{"text": f"a {query} b {k}"}], "flag": True}
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40))
 def test_any_query_arrives_unchanged_in_an_address(echo: SearchServer, query: str) -> None:
@@ -184,6 +186,7 @@ def test_it_can_be_asked_on_any_event_loop_again_and_again() -> None:
         assert server.counts["requests"] == 5
 
 
+@pytest.mark.slow
 def test_asking_in_turn_keeps_one_connection() -> None:
     with asked(GOOD) as (retriever, server):
         for number in range(20):

@@ -129,6 +129,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(template=values, query=st.text('{}kquery"\\ '))
 def test_filling_keeps_everything_but_the_placeholders(template: object, query: str) -> None:
     before = json.dumps(template)
@@ -139,6 +140,7 @@ def test_filling_keeps_everything_but_the_placeholders(template: object, query: 
     assert filled({"a": "{k}", "b": "{query}", "c": "{k}{query}"}, query, 7) == {"a": 7, "b": query, "c": f"7{query}"}
 
 
+@pytest.mark.slow
 def test_aliases_that_stand_for_many_values_are_refused(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 19))]
     (tmp_path / "search.yaml").write_text("\n".join(lines), encoding="utf-8")

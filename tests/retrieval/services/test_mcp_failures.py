@@ -16,6 +16,8 @@ from raglift.retrieval.services import McpRetriever
 from raglift.running.systems import load_system
 from raglift.testing.search_server import SearchAnswer, SearchServer
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hush-hush-4711"  # noqa: S105 — a key that nobody has
 ONE = rl.Dataset.from_dict({"long": ["lit at dusk"]})
 

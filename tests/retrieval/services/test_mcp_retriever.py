@@ -19,6 +19,8 @@ from raglift.retrieval.services import McpRetriever
 from raglift.retrieval.services.mcp_tools import planned_call
 from raglift.types.filters import Filter
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hush-hush-4711"  # noqa: S105 — a key that nobody has
 QUERY = "When is the lamp lit?"
 
@@ -36,7 +38,6 @@ def expected(sdk_module: Any, k: int = 3) -> list[str]:
     return [hit.chunk.text for hit in sdk_module.retriever.retrieve([QUERY], k)[0].hits]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_a_run_equals_that_of_the_same_retriever_in_process(
     transport: str, sdk_command: str, http_address: str, sdk_module: Any
@@ -124,7 +125,6 @@ def test_all_pages_of_the_list_of_tools_are_read(raw: Callable[..., str]) -> Non
         assert retriever.plan().name == "search"
 
 
-@pytest.mark.slow
 def test_a_server_that_crashes_is_started_again_for_the_next_try(raw: Callable[..., str], tmp_path: Path) -> None:
     dataset = rl.Dataset.from_dict({"before": ["before 0"], "die": ["die 0"], "after": ["after 0"]})
     evaluation = rl.evaluate(raw("dies once", tmp_path / "mark"), dataset, ks=[1], metrics=["recall"], progress=False)
@@ -132,7 +132,6 @@ def test_a_server_that_crashes_is_started_again_for_the_next_try(raw: Callable[.
     assert evaluation.scores.mean("retrieve", "recall@1") == 1.0
 
 
-@pytest.mark.slow
 def test_one_process_serves_all_queries_and_is_gone_after_the_block(raw: Callable[..., str], tmp_path: Path) -> None:
     with McpRetriever(raw("stays", tmp_path / "pids")) as retriever:
         for query in ("a", "b"):

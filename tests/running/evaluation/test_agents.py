@@ -22,6 +22,8 @@ from langchain_openai import ChatOpenAI
 
 from raglift.testing import Answer, OpenAIServer
 
+pytestmark = pytest.mark.slow
+
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
 LINES = [f"The {word} keeper read a letter." for word in WORDS]
 

@@ -91,6 +91,7 @@ def test_lift_at_a_budget_is_of_the_same_candidates_in_another_order() -> None:
     assert np.isnan(evaluation.lift(ContextTokens @ tokens(45))[2])
 
 
+@pytest.mark.slow
 def test_a_reranker_that_cuts_has_lift_only_where_its_hits_fill_the_budget() -> None:
     evaluation = measure(FakeReranker(WANTED_FIRST, top_n=2), ks=(tokens(9), tokens(10)))
     # What is left of the first query is 4 + 5 tokens; the one without labels, which has 2, is in no mean
@@ -126,6 +127,7 @@ def without_tiktoken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     load_encoding.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_tiktoken")
 def test_without_tiktoken_nothing_is_asked() -> None:
     retriever = FakeRetriever(RESULTS)
@@ -154,6 +156,7 @@ def test_rescored_and_loaded_are_the_same(tmp_path: Path) -> None:
         assert str(other.explain("many")) == str(evaluation.explain("many"))
 
 
+@pytest.mark.slow
 def test_each_text_is_counted_once_for_all_stages_metrics_and_scorings(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
     counts = Encoding.counts
@@ -164,6 +167,7 @@ def test_each_text_is_counted_once_for_all_stages_metrics_and_scorings(monkeypat
     assert sorted(counted) == sorted({chunk.text for ranking in RESULTS.values() for chunk in ranking})
 
 
+@pytest.mark.slow
 def test_context_tokens_are_shown_as_what_they_are() -> None:
     evaluation = measure(FakeReranker(WANTED_FIRST), metrics=["context_tokens", "rr"], ks=(1, tokens(45)))
     lines = evaluation.to_text().splitlines()

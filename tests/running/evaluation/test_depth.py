@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import raglift as rl
 from raglift.results.evaluation import Evaluation
 from raglift.types.dataset import Dataset
@@ -87,6 +89,7 @@ def test_where_depth_changes_what_comes_first_the_deployed_figures_stay_with_an_
     assert " is 'stone " in note
 
 
+@pytest.mark.slow
 def test_a_reranker_that_is_tried_gets_candidates_and_before_is_the_same_system() -> None:
     evaluation = rl.evaluate(search_four, DATA, reranker=backwards, candidates=12)
     assert [stage.name for stage in evaluation.run.stages] == ["retrieve", "rerank"]
@@ -95,6 +98,7 @@ def test_a_reranker_that_is_tried_gets_candidates_and_before_is_the_same_system(
     assert str(evaluation.reranker_lift().primary) == "ndcg@4"
 
 
+@pytest.mark.slow
 def test_where_depth_changes_what_comes_first_both_befores_are_stages() -> None:
     evaluation = rl.evaluate(search_by_depth, DATA, reranker=backwards, candidates=12)
     assert [stage.name for stage in evaluation.run.stages] == ["retrieve", "candidates", "rerank"]
@@ -133,6 +137,7 @@ def test_what_could_not_be_compared_is_not_taken_for_the_same() -> None:
     assert any("no query tried was answered both" in note for note in evaluation.notes)
 
 
+@pytest.mark.slow
 def test_what_is_saved_says_how_deep_the_system_was_asked(tmp_path: Any) -> None:
     evaluation = rl.evaluate(search_four, DATA, reranker=backwards, candidates=12)
     evaluation.save(tmp_path / "run")

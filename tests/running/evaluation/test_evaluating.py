@@ -185,6 +185,7 @@ def test_no_queries_are_an_error(reranker):
         measure(data=Dataset((), name="empty"), reranker=reranker)
 
 
+@pytest.mark.slow
 def test_a_reranker_that_cuts_is_marked_and_has_no_lift_beyond():
     evaluation = measure(reranker=FakeReranker(SCORES, top_n=2), ks=(1, 2, 3))
     assert evaluation.truncated == {"rerank": 2}
@@ -263,6 +264,7 @@ def test_as_deployed_every_part_keeps_its_settings(store):
     assert retriever.base_retriever.search_kwargs == {}
 
 
+@pytest.mark.slow
 def test_a_langchain_retriever_with_a_llama_index_postprocessor(store):
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
@@ -293,6 +295,7 @@ def test_nothing_of_the_users_is_changed():
     assert (ks, metrics, rerankers) == ([3, 1], ["rr"], [reranker])
 
 
+@pytest.mark.slow
 def test_concurrency_gives_the_same_evaluation():
     sequential = measure(reranker=FakeReranker(SCORES))
     for options in ({"concurrency": 3}, {"concurrency": 2, "timeout": 10}):
@@ -323,6 +326,7 @@ def test_by_coverage_a_scrap_is_not_relevant_though_the_tutorial_lets_it_match()
         assert found.scores.mean("retrieve", Precision @ 1) == relevant
 
 
+@pytest.mark.slow
 def test_the_match_rule_and_the_profile_are_recorded():
     spec = measure().run.spec
     assert spec["match"] == {

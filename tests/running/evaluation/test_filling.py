@@ -134,6 +134,7 @@ def test_a_reranker_gets_its_candidates_and_the_prompt_is_what_it_returns() -> N
     assert note.startswith("rerank: the hits of 5 queries")
 
 
+@pytest.mark.slow
 def test_another_reranker_gets_the_candidates_alone() -> None:
     filled = rl.evaluate(search, DATA, depth="deep", candidates=6, ks=(1, 3), budget=BUDGET)
     assert min(lengths(filled)) >= CHARACTERS

@@ -51,6 +51,7 @@ def test_what_was_judged_irrelevant_changes_no_other_measure(ranked, labelled):
         np.testing.assert_array_equal(plain.scores.of("retrieve", metric), judged.scores.of("retrieve", metric))
 
 
+@pytest.mark.slow
 def test_it_is_saved_and_loaded(labelled, tmp_path):
     evaluation = labelled(metrics=["recall", "judged"])
     loaded = load_evaluation(evaluation.save(tmp_path / "run"))

@@ -78,6 +78,7 @@ def test_what_was_answered_before_it_was_stopped_is_not_asked_again(dataset: Dat
     assert note == "3 of 6 answers came from an earlier attempt, with their times; the others were asked now"
 
 
+@pytest.mark.slow
 def test_a_query_that_failed_is_asked_again_and_no_other(dataset: Dataset, tmp_path: Path) -> None:
     options: Any = {"answers": tmp_path / "answers", "retries": 0}
     failing = [Counting(question_2=raising(KeyError("LAMP_KEY"))) for _ in range(2)]
@@ -89,6 +90,7 @@ def test_a_query_that_failed_is_asked_again_and_no_other(dataset: Dataset, tmp_p
     assert mended.asked == ["question 2"]
 
 
+@pytest.mark.slow
 def test_an_answer_after_its_timeout_is_not_kept(dataset: Dataset, tmp_path: Path) -> None:
     late = Counting(question_4=lambda: time.sleep(0.4))
     evaluation = evaluate(late, dataset, answers=tmp_path, timeout=0.1)
@@ -99,6 +101,7 @@ def test_an_answer_after_its_timeout_is_not_kept(dataset: Dataset, tmp_path: Pat
     assert again.asked == ["question 4"]
 
 
+@pytest.mark.slow
 def test_latency_is_measured_on_the_system_itself(dataset: Dataset, tmp_path: Path) -> None:
     evaluate(Counting(), dataset, answers=tmp_path)
     again = Counting()
@@ -152,6 +155,7 @@ class ByPlace(BaseDocumentCompressor):
         return sorted(documents, key=lambda document: document.metadata["place"], reverse=True)
 
 
+@pytest.mark.slow
 def test_a_frameworks_reranker_is_always_given_the_frameworks_own_objects(dataset: Dataset, tmp_path: Path) -> None:
     def system(*, stops: bool) -> ContextualCompressionRetriever:
         return ContextualCompressionRetriever(base_retriever=Documents(), base_compressor=ByPlace(stops=stops))

@@ -62,6 +62,7 @@ def test_the_result_of_reranker_lift_has_both(evaluation: Evaluation) -> None:
     assert deep.difference is not None
 
 
+@pytest.mark.slow
 def test_a_run_whose_candidates_begin_with_the_deployed_hits_has_no_second_lift() -> None:
     lift = rl.evaluate(lambda query, k=4: LINES[:k], DATA, reranker=second, candidates=12).reranker_lift()
     assert lift.over_candidates == ()
@@ -69,6 +70,7 @@ def test_a_run_whose_candidates_begin_with_the_deployed_hits_has_no_second_lift(
         lift.row(over="candidates")
 
 
+@pytest.mark.slow
 def test_texts_have_both(evaluation: Evaluation) -> None:
     assert "Lift over the candidates" in str(evaluation)
     told = str(evaluation.reranker_lift("mrr@4"))

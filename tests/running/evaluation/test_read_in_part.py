@@ -31,6 +31,7 @@ def evaluation(retrieved: rl.Evaluation, tiny_cross_encoder: Path) -> rl.Evaluat
     return rerank(retrieved, str(tiny_cross_encoder))
 
 
+@pytest.mark.slow
 def test_rerank_and_evaluate_count_and_note_the_same(
     evaluation: rl.Evaluation, data: rl.Dataset, tiny_cross_encoder: Path
 ) -> None:
@@ -40,6 +41,7 @@ def test_rerank_and_evaluate_count_and_note_the_same(
         assert NOTE in one.notes
 
 
+@pytest.mark.slow
 def test_it_is_saved_and_loaded_and_a_run_of_before_loads(evaluation: rl.Evaluation, tmp_path: Path) -> None:
     folder = evaluation.save(tmp_path / "run")
     assert rl.load_evaluation(folder).run.stages == evaluation.run.stages

@@ -14,6 +14,7 @@ BEFORE = [2, 4, 1, None, RuntimeError("down")]
 AFTER = [1, 2, 4, None, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_rescore_is_evaluate_with_the_same_settings(ranked, profile):
     first = ranked(BEFORE, reranked=AFTER)

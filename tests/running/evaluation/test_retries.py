@@ -13,6 +13,8 @@ import raglift as rl
 from raglift.analysis.notes import retries_note
 from raglift.retrieval import BM25Retriever
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [f"passage {number}, which answers the question of that number" for number in range(6)]
 DATA = rl.Dataset.from_dict({f"question {number}": [text] for number, text in enumerate(TEXTS)})
 SAID = "4 of 6 queries were retried (6 more calls)"

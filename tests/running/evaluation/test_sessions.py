@@ -203,6 +203,7 @@ def test_agents_are_compared_query_by_query_over_the_means_of_their_runs(
 # Saved and loaded.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evaluation", "repeated"])
 def test_sessions_are_saved_with_the_run(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     saved: rl.Evaluation = request.getfixturevalue(name)
@@ -287,6 +288,7 @@ def test_secrets_of_the_environment_are_not_kept(data: rl.Dataset, monkeypatch: 
 # What is shown.
 
 
+@pytest.mark.slow
 def test_the_text_has_a_section_of_the_sessions(evaluation: rl.Evaluation) -> None:
     text = str(evaluation)
     assert "Recall after each call" in text

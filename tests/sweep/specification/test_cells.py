@@ -32,6 +32,7 @@ def test_the_key_of_a_cell_never_changes() -> None:
     assert Cell(system="Ünïcode ../..").key.startswith("n-code-none-")
 
 
+@pytest.mark.slow
 @given(CELLS, CELLS)
 def test_keys_are_safe_names_of_folders_and_tell_cells_apart(one: Cell, other: Cell) -> None:
     assert re.fullmatch(r"[a-z0-9][a-z0-9-]{8,80}", one.key)
@@ -74,6 +75,7 @@ def test_a_cell_that_cannot_be_is_refused(parts: dict[str, Any], message: str) -
         Cell(**parts)
 
 
+@pytest.mark.slow
 @given(CELLS)
 def test_the_parts_of_a_cell_as_texts(cell: Cell) -> None:
     assert cell.to_dict() == {part: str(getattr(cell, part)) for part in PARTS if getattr(cell, part) is not None}

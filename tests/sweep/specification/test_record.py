@@ -140,6 +140,7 @@ PARTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(PARTS)
 def test_a_sweep_comes_back_from_json(parts: dict[str, Any]) -> None:
     made = sweep(**parts)
@@ -150,6 +151,7 @@ def test_a_sweep_comes_back_from_json(parts: dict[str, Any]) -> None:
     assert len({cell.key for cell in made.cells()}) == len(made.cells()) > 0
 
 
+@pytest.mark.slow
 def test_the_hash_changes_with_every_field() -> None:
     changed = {
         "dataset": "shop_support",

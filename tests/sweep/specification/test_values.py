@@ -21,6 +21,7 @@ def fault(name: str, value: Any) -> str:
     return str(only)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

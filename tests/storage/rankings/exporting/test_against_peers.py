@@ -186,6 +186,7 @@ def hash_of(name: str) -> int:
     return sum(map(ord, name)) * 7
 
 
+@pytest.mark.slow
 @given(one_to_one)
 @few_examples
 def test_trec_eval_agrees_on_every_query_whose_labels_are_ids(found: list[tuple[dict[str, int], list[str]]]) -> None:

@@ -28,6 +28,7 @@ def numbers_below(score: np.float32) -> int:
     return lowest - int(np.abs(score).view(np.int32)) if score < 0 else lowest
 
 
+@pytest.mark.slow
 @given(st.lists(numbers, max_size=12).map(lambda given: sorted(given, reverse=True)))
 @example([-3.402823364973241e38] * 2)  # rounds to the lowest number that there is
 @example([-3.4028232635611926e38] * 2)

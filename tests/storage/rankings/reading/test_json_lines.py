@@ -109,6 +109,7 @@ ENTRIES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     st.one_of(*(st.lists(one, max_size=4) for one in ENTRIES.element_strategies), st.lists(ENTRIES, max_size=4)),
     st.sampled_from(["\n", "\r\n", "\n\n", " \n"]),

@@ -154,6 +154,7 @@ LINES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(LINES, BLANKS, st.sampled_from(["\n", "\r\n", "\n\n", " \n"])), max_size=8))
 def test_in_bulk_is_line_by_line(tmp_path_factory, lines: list[tuple[tuple[str, ...], str, str]]) -> None:
     path = tmp_path_factory.getbasetemp() / "run.trec"
@@ -175,6 +176,7 @@ def test_what_is_regular_is_read_in_bulk(file) -> None:
     assert read_qrels(file("q1 0 a 1\nq1\t0\tb\t-1\n")) == {"q1": {"a": 1, "b": -1}}
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 5))
 def test_rankings_are_those_of_a_plain_sort(tmp_path_factory, seed: int, levels: int) -> None:
     random_ = random.Random(seed)  # noqa: S311

@@ -84,6 +84,7 @@ def test_one_row_a_query_and_metric(files) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_values_are_those_of_score_rankings_in_every_form(tmp_path: Path) -> None:
     random_ = random.Random(3)  # noqa: S311
     rankings = {f"q{n}": [f"d{id_}" for id_ in random_.sample(range(40), 20)] for n in range(30)}
