@@ -53,6 +53,24 @@ BOOK_TESTS = (
     "test_a_notebook_shows_what_is_committed[01_",
 )
 """They share one walk through the book, the longest of all work, if they are one after the other in one worker."""
+MODEL_TESTS = (
+    "docs/test_pages.py",
+    "cli/test_demo.py",
+    "examples/",
+    "adapters/test_same_index.py",
+    "sweep/",
+    "retrieval/",
+    "docs/test_shell_lines.py",
+    "test_book.py",
+    "adapters/test_haystack.py",
+    "classes/",
+    "languages/",
+    "running/",
+    "apps/test_walkthrough.py",
+)
+"""They load the local models, dear ones first: importing PyTorch takes each worker as long as ten of them."""
+
+GROUPS = ("the book", "the models")
 
 
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[[^\]]*?)?pytest\.mark\.(slow|full)\b", re.MULTILINE)
@@ -88,25 +106,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     scale_examples(items)
     workers = max(1, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
     modules: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        module = "the book" if item.name.startswith(BOOK_TESTS) else item.nodeid.partition("::")[0]
-        modules.setdefault(module, []).append(item)
+    for item in sorted(items, key=rank_among_models):
+        modules.setdefault(group_of(item), []).append(item)
     weights = {module: sum(map(is_slow, of)) for module, of in modules.items()}
-    weights["the book"] = sum(weights.values()) // workers  # a worker's share of its own
-    heads: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    share = sum(weights.values()) // workers
+    weights |= {group: share for group in GROUPS if group in modules}
+    heads: list[list[str]] = [[] for _ in range(workers)]
     loads = [0] * workers
-    for module in sorted(modules, key=lambda module: -weights[module]):
-        if weights[module]:
-            lightest = loads.index(min(loads))
-            heads[lightest] += modules.pop(module)
-            loads[lightest] += weights[module]
-    quick = [item for of in modules.values() for item in of]
+    for module in sorted(filter(weights.get, modules), key=lambda module: -weights[module]):
+        lightest = loads.index(min(loads))
+        heads[lightest].append(module)
+        loads[lightest] += weights[module]
+    quick = [item for module in reversed(modules) if not weights[module] for item in modules[module]]
     size, items[:] = len(items) // workers, []
     for head in heads:
-        rest = max(0, size - len(head))
-        items += head + quick[:rest]
+        # Where few tests of a module are slow, each takes long, and should not be the last of all
+        ordered = sorted(head, key=lambda module: (module not in GROUPS, weights[module]))
+        tests = [item for module in ordered for item in modules[module]]
+        rest = max(0, size - len(tests))
+        items += tests + quick[:rest]
         del quick[:rest]
     items += quick
+
+
+def group_of(item: pytest.Item) -> str:
+    """Return what is done by one worker: a module, or all that shares what takes long."""
+    if item.name.startswith(BOOK_TESTS):
+        return GROUPS[0]
+    return GROUPS[1] if rank_among_models(item) < len(MODEL_TESTS) else item.nodeid.partition("::")[0]
+
+
+def rank_among_models(item: pytest.Item) -> int:
+    place = item.nodeid.removeprefix("tests/")
+    return next((rank for rank, start in enumerate(MODEL_TESTS) if place.startswith(start)), len(MODEL_TESTS))
 
 
 def is_slow(item: pytest.Item) -> bool:

@@ -65,7 +65,7 @@ def test_reranking_the_first_book_keeps_the_candidates_and_the_pair_is_fair(firs
     assert evaluation.scores.mean("rerank", HitRate @ 10) > 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_second_walkthrough_of_a_small_corpus_embeds_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

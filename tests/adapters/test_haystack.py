@@ -12,7 +12,6 @@ from haystack import Document, Pipeline, component
 from haystack.components.builders import PromptBuilder
 from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
 from haystack.components.joiners import DocumentJoiner
-from haystack.components.preprocessors import DocumentSplitter
 from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
 from haystack.components.retrievers import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -40,6 +39,8 @@ QUERY = "Who walks the island in the fog?"
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
     """Nine sentences, with vectors, their source and their location in it."""
+    from haystack.components.preprocessors import DocumentSplitter  # imports NLTK, which takes seconds
+
     sources = [Document(id=name, content=text) for name, text in SOURCES.items()]
     pieces = DocumentSplitter(split_by="period", split_length=1).run(sources)["documents"]
     for number, piece in enumerate(pieces):
@@ -333,6 +334,8 @@ def test_what_cannot_be_asked_is_refused_with_what_to_do(store, hybrid):
     ):
         adapt_system(hybrid)
     indexing = Pipeline()
+    from haystack.components.preprocessors import DocumentSplitter
+
     indexing.add_component("splitter", DocumentSplitter())
     with pytest.raises(UnsupportedSystem, match=r"found the inputs splitter\.documents, which must be given"):
         adapt_system(indexing)

@@ -44,7 +44,7 @@ def tiny(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_row_is_printed_for_each_way_of_splitting(benchmark, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert benchmark.main([str(tiny)]) == 0
     out = capsys.readouterr().out

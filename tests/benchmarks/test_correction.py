@@ -26,6 +26,7 @@ def test_simulated_metrics_are_those_of_raglift(script, judge) -> None:
     assert agreed > 0.6 if judge != "weak" else 0.2 < agreed < 0.6
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("population", [False, True])
 def test_complete_lists_are_covered(script, population) -> None:
     benchmark = script("correction")

@@ -21,7 +21,7 @@ class Service:
         return dict(self._server.counts)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_each_fault_is_found_and_each_way_of_asking_gets_its_figure(
     script, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

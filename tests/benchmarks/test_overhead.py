@@ -21,7 +21,7 @@ def in_this_process(benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "in_a_process", lambda what, size: measures[what](size))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_each_figure_has_a_row_with_each_size_and_the_ratios(benchmark, in_this_process, capsys) -> None:
     assert benchmark.main(["--sizes", "10", "20", "40", "--repetitions", "1"]) == 0
     _, times, memory = capsys.readouterr().out.strip("\n").split("\n\n")

@@ -12,7 +12,7 @@ def benchmark_script(script) -> Any:
     return script("recommendation")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("queries", [100, 300])
 def test_few_draws_seldom_recommend_a_cheaper_cell_that_is_too_far_below(benchmark_script: Any, queries: int) -> None:
     for table in (benchmark_script.at_the_margin(10), benchmark_script.rare_losses(1)):

@@ -61,7 +61,7 @@ def test_a_difference_is_seldom_found_where_there_is_none(benchmark: Any, name: 
     assert name not in SYMMETRIC or found.too_skewed <= 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["normal", "exponential", "HitRate, 20% differ", "3% lose 0.9, others win 0.028"])
 def test_the_ends_of_intervals_leave_the_mean_outside_as_seldom_as_they_should(benchmark: Any, name: str) -> None:
     found = benchmark.errors(population(benchmark, name), 300, 600)

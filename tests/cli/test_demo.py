@@ -48,7 +48,7 @@ def test_demo_prints_a_verdict_five_metrics_and_what_to_do_next_in_25_lines(
     assert run(*explain)[0] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_earlier_demo_is_replaced_and_other_files_stay(run, folder: Path) -> None:
     for _ in range(2):
         code, out, _ = run("demo", "--retriever", "bm25", "-o", "new folder")

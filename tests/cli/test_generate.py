@@ -101,7 +101,7 @@ def test_command_lines_that_make_no_sense(
     assert question_writer.requests == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_killed_run_resumes_where_it_stopped(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     right: Any = question_writer.replies
     answered: list[str] = []

@@ -165,7 +165,7 @@ def test_a_mistake_is_told_before_anything_is_asked(
     assert Path("there.jsonl").read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_command_that_was_stopped_resumes_where_it_stopped(
     run: Run, server: OpenAIServer, command: list[str]
 ) -> None:

@@ -73,6 +73,7 @@ def servers(word: str, parent: int) -> list[int]:
     return found
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_the_server_for_agents_at_a_terminal(tmp_path: Path) -> None:
     terminal, side = pty.openpty()
     command = [sys.executable, "-m", "raglift", "mcp", str(tmp_path)]

@@ -23,39 +23,24 @@ from .pages import PAGES, ROOT, Page, differing, faults, read_page, runnable
 
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 WORKFLOW = "docs/how-to/github_actions.md"  # its YAML is no sweep: see test_github_actions
-SLOW = {
-    "README.md",
-    "docs/how-to/adapters.md",
-    "docs/concepts/faq.md",
-    "docs/how-to/gates.md",
-    "docs/how-to/generating.md",
-    "docs/how-to/grading.md",
-    "docs/how-to/langchain.md",
-    "docs/how-to/llama_index.md",
-    "docs/how-to/reports.md",
-    "docs/concepts/statistics.md",
-    "docs/how-to/sweeps.md",
-    "docs/how-to/tracking.md",
-    "docs/tutorials/quick_start.md",
-}
-"""Pages that take more than half a second: they load a model, or a framework."""
 FULL = {
+    "docs/how-to/adapters.md",
+    "docs/how-to/agents.md",
     "docs/concepts/faq.md",
+    "docs/how-to/haystack.md",
     "docs/how-to/langchain.md",
     "docs/how-to/llama_index.md",
+    "docs/how-to/mcp.md",
     "docs/how-to/reports.md",
     "docs/how-to/tracking.md",
 }
-"""Those of them that take more than four seconds, whose code other tests run too."""
+"""Pages that take more than three seconds, whose code other tests run too."""
 FOLDERS = {"docs/how-to/datasets.md": ROOT / "tests" / "datasets" / "fixtures"}
 """What a page finds where it runs; the others run in an empty folder, but for the reranker that one of them names."""
 
 
 def by_page(names: Iterator[str]) -> list[object]:
-    return [
-        pytest.param(name, marks=pytest.mark.full if name in FULL else pytest.mark.slow if name in SLOW else ())
-        for name in names
-    ]
+    return [pytest.param(name, marks=pytest.mark.full if name in FULL else ()) for name in names]
 
 
 @pytest.fixture

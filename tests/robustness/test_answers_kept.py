@@ -186,6 +186,7 @@ def test_an_evaluation_that_is_stopped_asks_nothing_twice(
     assert [path.name for path in (cut.folder / "runs").iterdir()] == ["one"]
 
 
+@pytest.mark.full
 def test_ctrl_c_of_an_evaluation_says_where_the_answers_are(make: Callable[[str], Command]) -> None:
     command = make("cut")
     line = (*EVALUATE, "--system", "system:search")

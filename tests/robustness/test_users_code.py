@@ -177,7 +177,7 @@ WITHOUT_END = ["async: blocks", "async: swallows its cancellation", "hangs"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["plain", "notebook"])
+@pytest.mark.parametrize("mode", ["plain", pytest.param("notebook", marks=pytest.mark.full)])
 def test_ctrl_c_stops_a_system_without_a_timeout_and_the_next_evaluations_work(mode: str) -> None:
     command = [sys.executable, "-c", INTERRUPTED, mode, *WITHOUT_END]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=90, check=False)

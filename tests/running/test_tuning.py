@@ -37,9 +37,9 @@ class Reversing:
 
 @pytest.mark.slow
 def test_a_fusion_has_the_figures_of_a_hybrid_retriever(data: rl.Dataset, sparse: Evaluation):
-    parts = [retriever(data, "bm25"), retriever(data, "dense")]
-    dense = rl.evaluate(parts[1], data, depth="deep", candidates=20)
-    found = rl.tune([sparse, dense], metric="ndcg@10", constants=[60, 7])
+    parts = [retriever(data, "bm25"), retriever(data, "bm25(k1=0.4,b=0.1)")]
+    other = rl.evaluate(parts[1], data, depth="deep", candidates=20)
+    found = rl.tune([sparse, other], metric="ndcg@10", constants=[60, 7])
     assert [setting.constant for setting in found.settings[:2]] == [60, 60]
     for number in (0, 5, len(found.settings) - 1):
         setting = found.settings[number]

@@ -27,23 +27,27 @@ def support() -> Dataset:
     return replace(data, queries=tuple(query for query in data.queries if query.answerable and query.facts)[:4])
 
 
-def of_support(dataset: Dataset, budget: int | None) -> Sweep:
+def of_support(dataset: Dataset, reranker: Path, budget: int | None) -> Sweep:
     return Sweep(
         dataset=dataset,
         chunkers="recursive:150/0",
-        embeddings="minilm-static",
-        retrievers=["dense", "hybrid"],
-        rerankers=["none", "late-interaction"],
+        retrievers=["bm25", "bm25(k1=0.4,b=0.1)"],
+        rerankers=["none", str(reranker)],
         candidates=CANDIDATES,
         budget=budget,
     )
 
 
 @pytest.fixture(scope="module")
-def results(support: Dataset, tmp_path_factory: pytest.TempPathFactory) -> tuple[SweepResult, SweepResult]:
+def results(
+    support: Dataset, tiny_cross_encoder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[SweepResult, SweepResult]:
     """One sweep without a budget, and with the usual one."""
     folder = tmp_path_factory.mktemp("filling")
-    plain, filled = (run_sweep(of_support(support, b), folder / str(b), progress=False) for b in (None, 2000))
+    plain, filled = (
+        run_sweep(of_support(support, tiny_cross_encoder, budget), folder / str(budget), progress=False)
+        for budget in (None, 2000)
+    )
     return plain, filled
 
 

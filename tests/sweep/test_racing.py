@@ -80,6 +80,7 @@ def test_a_race_that_is_resumed_or_loaded_says_the_same(found: SweepResult):
     assert facts(load_sweep_result(found.folder)) == facts(found)
 
 
+@pytest.mark.full
 def test_a_larger_effort_goes_on_where_a_smaller_one_ended(tmp_path: Path):
     few = {**SPACE, "chunkers": [f"recursive:{size}/0" for size in (200, 600, 1000)]}
     small = Sweep(**{**few, "effort": "26%"}).run(tmp_path / "out", progress=False)

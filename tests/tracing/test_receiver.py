@@ -296,7 +296,7 @@ class Listening:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("by", ["Ctrl-C", "--stop-after"])
+@pytest.mark.parametrize("by", ["Ctrl-C", pytest.param("--stop-after", marks=pytest.mark.full)])
 def test_what_ends_it_evaluates_and_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     listening = Listening(tmp_path, *([by, "3"] if by == "--stop-after" else []))
     assert f"receiving on {listening.endpoint}" in listening.first

@@ -206,6 +206,7 @@ def test_code_is_run_and_runs_are_saved_where_that_is_allowed(trusted: Agent, fo
     assert "which is outside" in trusted.refused("evaluate", dataset="notes", save_as="../outside/new")
 
 
+@pytest.mark.full
 def test_code_that_was_changed_is_read_anew(trusted: Agent, folder: Path) -> None:
     changed = folder / "changed.py"
     for text in ("lit at dusk", "The horn sounds in fog"):

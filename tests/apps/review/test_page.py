@@ -324,6 +324,7 @@ def test_two_tabs_never_write_over_each_other(
     assert [p.grade for f in read(unlabelled, lighthouse)[0].facts for p in f.passages] == [2]
 
 
+@pytest.mark.full
 def test_a_killed_server_is_missed_and_the_next_one_continues(
     start_apart: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:
@@ -420,7 +421,7 @@ def test_hostile_words_stay_words_and_places_stay_exact(
     ("width", "scheme"),
     [
         (1400, "light"),
-        (360, "dark"),
+        pytest.param(360, "dark", marks=pytest.mark.full),
         pytest.param(1400, "dark", marks=pytest.mark.full),
         pytest.param(360, "light", marks=pytest.mark.full),
     ],

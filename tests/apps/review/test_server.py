@@ -182,7 +182,7 @@ def read_queries_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.full)])
 def test_it_stops_when_asked_and_says_what_was_saved(
     serve: Callable[..., Any], runs: list[Path], unlabelled: Path, lighthouse: Dataset, number: int
 ) -> None:

@@ -67,6 +67,7 @@ def test_where_people_only_said_relevant_that_is_relevant_at_any_threshold_of_th
     assert graded.raw.value == pytest.approx(3 / 6)
 
 
+@pytest.mark.full
 def test_intervals_hold_the_true_kappa_about_as_often_as_they_say():
     chance = np.random.default_rng(7)
     people, model, _ = drawn(chance, 40_000, 0.15)

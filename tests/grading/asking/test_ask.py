@@ -279,6 +279,7 @@ ask_all(language_model(), prompts(30), Grade, concurrency=2, progress=True)
 """
 
 
+@pytest.mark.full
 def test_ctrl_c_stops_at_once_and_the_next_call_asks_only_what_is_missing(server, model, tmp_path):
     count = itertools.count()
     server.replies = lambda messages, schema: Answer(

@@ -37,7 +37,7 @@ def test_all_queries_are_a_census_of_every_metric(world):
     assert "People graded all 40 queries: a census." in " ".join(str(found).split())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_judge_is_corrected_and_helps(world):
     held, widths = 0, np.zeros(2)
     truth = [by_people(world, name, "ndcg@10") for name in ("first", "second")]

@@ -33,7 +33,7 @@ def violations(page: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [pytest.param("light", 1280, marks=pytest.mark.full), ("dark", 390)])
 def test_axe_finds_nothing(open_page: Callable, charted: Document, scheme: str, width: int) -> None:
     page = open_page(charted, "#details", color_scheme=scheme, viewport={"width": width, "height": 800}).page
     page.wait_for_selector("[data-drawn] svg")
