@@ -6,6 +6,7 @@ import gzip
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import urllib.error
@@ -234,6 +235,15 @@ def test_an_address_in_use_and_a_file_that_cannot_be_written_are_told(tmp_path: 
     (tmp_path / "a").write_text("")
     with pytest.raises(DatasetError, match="cannot be written"), TraceReceiver(tmp_path / "a" / "b", "127.0.0.1:0"):
         pass
+
+
+def test_a_client_that_hangs_up_is_no_fault(receiver: TraceReceiver, capfd: pytest.CaptureFixture[str]) -> None:
+    host, _, port = receiver.endpoint.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n\r\n{")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed by a reset
+    assert send(receiver, b'{"resourceSpans": []}')[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 # Real processes.

@@ -19,7 +19,7 @@ from raglift.metrics.computing import mean_of
 from raglift.rendering.presenting import Presentable
 from raglift.stats.best_of_many import best_of_many
 from raglift.stats.margins import MARGIN, checked_margin, lower_bounds, non_inferiority
-from raglift.stats.paired_tests import paired_difference
+from raglift.stats.paired_tests import FEWEST_CHECKED, paired_difference
 from raglift.types.labels import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
@@ -114,10 +114,6 @@ def held_out_check(
 
 
 # Which system to use, and why.
-
-
-FEWEST_CHECKED = 20
-"""As many queries as each half of a held-out check has at least."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET, RecallArea
 from raglift.metrics.registry import MEASURES
-from raglift.stats.paired_tests import FEW_QUERIES
+from raglift.stats.paired_tests import FEW_QUERIES, FEWEST_CHECKED
 from raglift.text.tokens import DEFAULT_ENCODING
 from raglift.text.words import language_name
 from raglift.types.metric import Tokens
@@ -321,8 +321,10 @@ def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, is_chose
     if is_chosen:
         overstated = "differences to it are probably overstated and p-values too small"
         return [f"the baseline, {best}, was picked as {many}, so {overstated}; name a baseline to test against it"]
-    check = "comparison.recommend() checks a choice on queries that took no part in it"
-    return [f"{best} was picked as {many}, so its lead is probably overstated; {check}"]
+    text = f"{best} was picked as {many}, so its lead is probably overstated"
+    if min(row.n for row in known) >= 2 * FEWEST_CHECKED:
+        text += "; comparison.recommend() checks a choice on queries that took no part in it"
+    return [text]
 
 
 def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[ComparisonRow]) -> list[str]:

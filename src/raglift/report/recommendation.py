@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENCY, ORDER, RERANKERS
-from raglift.analysis.recommendation import FEWEST_CHECKED
 from raglift.analysis.shared_queries import named
 from raglift.analysis.truncation import truncation_mark
 from raglift.metrics.computing import mean_title
@@ -25,6 +24,7 @@ from raglift.report.format import (
 from raglift.report.sentences import next_step, short_name
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.margins import NON_INFERIORITY_METHOD
+from raglift.stats.paired_tests import FEWEST_CHECKED
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:

@@ -184,6 +184,8 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 FEW_QUERIES = 30
 """With fewer queries than this, intervals and tests say little, and a report should warn."""
+FEWEST_CHECKED = 20
+"""As many queries as each half of a held-out check has at least."""
 
 
 @dataclass(frozen=True)

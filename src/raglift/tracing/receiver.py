@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sys
 import threading
 import time
 import zlib
@@ -75,7 +76,7 @@ class TraceReceiver:
         self._last = time.monotonic()
         self._lock = threading.Lock()
         self._kept: _KeptSpans | None = None
-        self._server: ThreadingHTTPServer | None = None
+        self._server: _Server | None = None
 
     @property
     def endpoint(self) -> str:
@@ -95,7 +96,7 @@ class TraceReceiver:
     def __enter__(self) -> Self:
         try:
             handler = type("Handler", (_Handler,), {"receiver": self})
-            self._server = ThreadingHTTPServer(("127.0.0.1", self._port), handler)
+            self._server = _Server(("127.0.0.1", self._port), handler)
         except OSError as error:
             raise ConfigurationError(
                 f"address: 127.0.0.1:{self._port} cannot be listened on ({error.strerror or error}); expected a "
@@ -162,6 +163,17 @@ def _port_of(address: str) -> int:
 
 class _Refused(Exception):
     """A request that cannot be used: the HTTP status, and what was found and expected."""
+
+
+class _Server(ThreadingHTTPServer):
+    """Takes many connections at once."""
+
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing of a client that hangs up: it sends again what was not answered."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -29,10 +29,12 @@ def test_fewer_than_thirty_queries(ranked, count, text):
 
 
 @pytest.mark.slow
-def test_the_best_of_many_on_the_queries_that_chose_it(ranked):
-    systems = {"a": ranked([2] * 30), "b": ranked([1] * 30), "c": ranked([3] * 30)}
+@pytest.mark.parametrize(("queries", "can_be_checked"), [(39, False), (40, True)])
+def test_the_best_of_many_on_the_queries_that_chose_it(ranked, queries, can_be_checked):
+    systems = {"a": ranked([2] * queries), "b": ranked([1] * queries), "c": ranked([3] * queries)}
     (warning,) = compare(systems, primary="rr@3", baseline="a").warnings
     assert warning.startswith("b was picked as the best of 3 on these same queries")
+    assert ("recommend()" in warning) == can_be_checked
 
 
 @pytest.mark.slow
