@@ -58,7 +58,7 @@ def coverages_of_hits(n: int, rates: list[tuple[float, float]]) -> list[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [60, 120])
+@pytest.mark.parametrize("n", [60, pytest.param(120, marks=pytest.mark.full)])
 def test_intervals_of_hits_that_come_and_go_hold_the_mean_as_often_as_they_say(n: int) -> None:
     percent = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.15, 0.2, 0.3]
     rates = [(up, down) for up in percent for down in percent if round(n * (up + down), 6) >= 5]

@@ -107,14 +107,14 @@ def share_found(population: list[float], n: int) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("population", [STEPS, [-0.2, -0.1, 0.1, 0.2]])
-@pytest.mark.parametrize("n", [60, 120])
+@pytest.mark.parametrize("n", [60, pytest.param(120, marks=pytest.mark.full)])
 def test_one_in_twenty_is_found_where_there_is_nothing(population: list[float], n: int) -> None:
     # A share of 2,000 has a standard error of 0.0049; four of them are allowed.
     assert share_found(population, n) == pytest.approx(0.05, abs=4 * 0.0049)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [60, 120])
+@pytest.mark.parametrize("n", [60, pytest.param(120, marks=pytest.mark.full)])
 def test_hits_that_come_and_go_alike_are_found_as_often_as_by_the_binomial_test(n: int) -> None:
     expected = 0.0
     for changed in range(n + 1):

@@ -117,6 +117,7 @@ def test_too_few_queries_are_refused(tmp_path: Path):
         Sweep(**{**SPACE, "dataset": few}).run(tmp_path / "out", progress=False)
 
 
+@pytest.mark.full
 def test_users_systems_and_rerankers_take_part_and_what_fails_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_cross_encoder: Path
 ):

@@ -242,7 +242,7 @@ def test_a_mark_behind_white_space_leads_back_to_itself_alone(unicode_folding: b
 @pytest.mark.slow
 def test_of_a_row_of_marks_the_first_30_in_their_order_count() -> None:
     """More are put into order in a time that is quadratic in their number."""
-    above, below = "\u0301" * 500_000, "\u0316" * 500_000  # those below come first
+    above, below = "\u0301" * 100_000, "\u0316" * 100_000  # those below come first
     for folding in (False, True):
         found = normalize(f"a{above}{below} b", unicode_folding=folding)
         assert found == normalize(f"a{below[:30]} b", unicode_folding=folding)

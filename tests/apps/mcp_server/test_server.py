@@ -215,6 +215,7 @@ def test_code_that_was_changed_is_read_anew(trusted: Agent, folder: Path) -> Non
         assert found.structured_content["means"]["retrieve"] == pytest.approx(1 / 3 if text[0] == "l" else 2 / 3)
 
 
+@pytest.mark.full
 def test_code_that_breaks_or_hangs_ends_its_evaluation_alone(trusted: Agent) -> None:
     assert "no such index" in trusted.refused("evaluate", dataset="notes", system="breaks:found")
     assert "was ended after 3 s" in trusted.refused("evaluate", dataset="notes", system="sleeps:found", seconds=3)

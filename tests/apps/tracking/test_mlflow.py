@@ -79,6 +79,7 @@ def test_nothing_secret_is_in_the_store_and_nobody_is_told_over_a_network(
     assert proxy == []
 
 
+@pytest.mark.full
 def test_a_sweep_and_its_cells_are_runs_under_each_other(client, place: Path, run) -> None:
     sweep = Sweep(
         dataset="lighthouse",

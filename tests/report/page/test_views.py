@@ -61,6 +61,7 @@ def test_a_metric_has_its_definition_one_step_away(open_page: Callable, tiled: P
         assert not definition.is_visible()
 
 
+@pytest.mark.full
 def test_a_long_table_is_sorted_by_the_values_of_a_column_and_shows_its_first_rows(
     open_page: Callable, make_document: Any
 ) -> None:
