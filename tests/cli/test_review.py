@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import sys
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from raglift.apps.review.labels_file import hold
@@ -42,3 +48,38 @@ def test_one_file_is_reviewed_once_at_a_time(run: Callable, saved: Path, tmp_pat
         code, _, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "--no-browser")
     assert code == 2
     assert "found another review at work on this file" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_page_is_opened_and_a_signal_ends_it_with_what_was_saved(
+    run: Callable, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    answers: list[int] = []
+
+    def browse(address: str) -> None:
+        answers.append(httpx.get(address, trust_env=False).status_code)
+        os.kill(os.getpid(), signal.Signals[name])
+
+    monkeypatch.setattr(webbrowser, "open", browse)
+    handlers = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        code, out, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "-k", 3)
+        assert [signal.getsignal(number) for number in handlers] == [signal.SIG_DFL] * 2
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert (code, answers) == (0, [200])
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=\S+\n", out)
+    assert "added 2 queries with the labels of the runs" in err
+    assert f"stopped: 0 changes, saved in {tmp_path / 'labels.jsonl'}" in err
+
+
+@pytest.mark.parametrize("name", ["uvicorn", "starlette", "jinja2", "filelock"])
+def test_what_the_page_needs_is_named_before_anything_is_read(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    code, out, err = run("labels", "review", tmp_path / "labels.jsonl", tmp_path / "none")
+    assert (code, out) == (2, "")
+    assert "raglift[review]" in err

@@ -368,7 +368,7 @@ def test_a_server_ends_at_the_end_of_its_input(
     asked = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     os.write(upper, f"{json.dumps(asked)}\n".encode() + (b"\x04" if terminal else b""))
     try:
-        with open(lower, encoding="utf-8") as stdin:
+        with os.fdopen(lower, encoding="utf-8") as stdin:
             if not terminal:
                 os.close(upper)
             monkeypatch.setattr(sys, "stdin", stdin)

@@ -13,7 +13,7 @@ import pytest
 
 from raglift.apps.review.labels_file import LabelsFile, hold
 from raglift.datasets.jsonl import read_queries, write_queries
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import ConfigurationError, DatasetError, MissingDependency
 from raglift.types.documents import Document
 from raglift.types.labels import Fact, Passage, Query
 
@@ -89,6 +89,20 @@ def test_two_reviews_cannot_hold_one_file(tmp_path: Path) -> None:
     with hold(path), pytest.raises(ConfigurationError, match="another review at work"), hold(path):
         pass
     with hold(path):
+        pass
+
+
+def test_a_folder_in_place_of_the_file_or_of_a_folder_above_it_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"no readable file \(Is a directory\)"):
+        LabelsFile(tmp_path).open(QUERIES)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="found no place to write beside it"), hold(tmp_path / "file" / "l"):
+        pass
+
+
+def test_a_review_without_its_lock_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    with pytest.raises(MissingDependency, match=r"raglift\[review\]"), hold(tmp_path / "labels.jsonl"):
         pass
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from raglift.apps.review.evidence import (
     add_words,
     clear_grade,
     evidence_of,
+    fact_like,
     grade_chunk,
     grades_of,
+    irrelevant_matches,
     mark_answerable,
     matches_of,
     remove,
@@ -197,6 +200,53 @@ def test_what_a_model_said_of_the_same_words_is_overruled_and_the_rest_left_alon
     wider = grade_chunk(said, CHUNKS[2], 1, DOCUMENTS)  # contains what the model made more of
     assert grade_of(wider, CHUNKS[2]) == 1
     assert clear_grade(said, CHUNKS[1]) == said
+
+
+MARKED_BY_MODEL = replace(evidence_of(CHUNKS[1], DOCUMENTS, grade=2), annotator=MODEL)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda: evidence_of(CHUNKS[0], DOCUMENTS, grade=1, part=(3, 4)), "found only white space"),
+        (lambda: evidence_of(CHUNKS[0], DOCUMENTS, grade=1, part=(0, 81)), "characters 0 to 81; expected .* ≤ 80"),
+        (lambda: evidence_of(CHUNKS[0], DOCUMENTS, grade=1, part=(5, 5)), "characters 5 to 5"),
+        (lambda: mark_answerable(grade_chunk(QUERY, CHUNKS[0], 1, DOCUMENTS), answerable=False), "remove the facts"),
+        (lambda: grade_chunk(replace(QUERY, answerable=False), CHUNKS[0], 1, DOCUMENTS), "mark it as answerable first"),
+        (lambda: add_words(replace(QUERY, answerable=False), CHUNKS[0], (0, 9), DOCUMENTS), "mark it as answerable"),
+        (lambda: set_grade(grade_chunk(QUERY, CHUNKS[0], 1, DOCUMENTS), 0, 1, 2), "number 2; expected one of 1"),
+        (lambda: clear_grade(grade_chunk(QUERY, CHUNKS[2], 0, DOCUMENTS), CHUNKS[1]), "judged not to help"),
+    ],
+)
+def test_a_change_that_is_not_possible_says_what_to_do_first(change: Callable[[], object], fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=fault):
+        change()
+
+
+def test_a_place_whose_length_is_not_the_chunks_is_not_believed() -> None:
+    of = Chunk("of the mainland", doc_id="mainland.md", start=10, end=99)
+    assert evidence_of(of, {}, grade=2) == Passage("of the mainland", "mainland.md", grade=2)
+
+
+def test_a_chunk_is_like_the_fact_that_it_matches_or_shares_half_its_words_with() -> None:
+    query = replace(QUERY, facts=tuple(Fact((evidence_of(CHUNKS[n], DOCUMENTS, grade=1),)) for n in (0, 1)))
+    assert fact_like(query, CHUNKS[1], matches_of(query, CHUNKS[1])) == 1
+    assert fact_like(query, CHUNKS[3], ()) == 1
+    assert fact_like(query, CHUNKS[4], ()) is None
+    assert fact_like(query, Chunk(" \n"), ()) is None
+
+
+def test_words_beside_what_a_model_chose_are_a_fact_of_their_own() -> None:
+    query = replace(QUERY, facts=(Fact((MARKED_BY_MODEL,)), Fact((Passage("elsewhere", annotator=MODEL),))))
+    marked = add_words(query, CHUNKS[0], (0, 40), DOCUMENTS)
+    assert marked.facts[:2] == query.facts
+    assert len(marked.facts) == 3
+
+
+def test_only_what_contains_the_chunk_was_judged_of_it() -> None:
+    judged = grade_chunk(QUERY, CHUNKS[1], 0, DOCUMENTS)
+    assert [match.alternative for match in irrelevant_matches(judged, CHUNKS[1])] == [0]
+    assert list(irrelevant_matches(judged, CHUNKS[2])) == []
 
 
 numbers = st.integers(0, 4)

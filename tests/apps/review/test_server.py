@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -17,6 +18,7 @@ import pytest
 
 from raglift.apps.review.server import LOOPBACK, MOST_BYTES, application, listen, open_review
 from raglift.datasets.jsonl import read_queries, write_queries
+from raglift.errors import ConfigurationError
 from raglift.results.evaluation import Evaluation
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Query
@@ -100,6 +102,59 @@ def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str |
     if origin is not None:
         request.headers["origin"] = origin
     assert client.send(request).status_code == 403
+    assert labels.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_what_a_form_of_another_site_can_send_is_refused(client: httpx.Client, kind: str | None) -> None:
+    answer = client.post("/api/save", content=b"{}", headers={} if kind is None else {"content-type": kind})
+    assert (answer.status_code, answer.json()) == (
+        403,
+        {"error": "found a body that is not JSON; expected what the page sends"},
+    )
+    assert client.post("/api/save", json={}).json()["saving"]["unsaved"] == 0
+
+
+def test_a_port_that_is_taken_or_none_is_refused() -> None:
+    with listen(0) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=rf"--port: found {port}, where nothing can be served"):
+            listen(port)
+    with pytest.raises(ConfigurationError, match="found 65536; expected 0"):
+        listen(65536)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("http", 400), ("websocket", None)], ids=["a tab that was closed", "no request"]
+)
+def test_half_a_request_changes_nothing_and_what_is_no_request_gets_no_answer(
+    labels: Path, evaluations: list[Evaluation], kind: str, status: int | None
+) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = {
+        "host": f"{LOOPBACK}:1",
+        "origin": f"http://{LOOPBACK}:1",
+        "cookie": f"raglift-review-1={TOKEN}",
+        "content-type": "application/json",
+    }
+    scope = {
+        "type": kind,
+        "method": "POST",
+        "path": "/api/query/0",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    with open_review(labels, evaluations, depth=5) as (desk, _):
+        before = labels.read_bytes()
+        asyncio.run(application(desk, token=TOKEN, port=1)(scope, receive, send))
+    assert [message["status"] for message in sent if "status" in message] == ([] if status is None else [status])
     assert labels.read_bytes() == before
 
 

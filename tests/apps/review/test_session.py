@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,3 +98,16 @@ def test_at_the_end_what_cannot_be_saved_is_put_beside(session: Session, path: P
     assert "labels.unsaved-1.jsonl" in session.rescue()
     assert read_queries(path.with_name("labels.unsaved-1.jsonl")) == (replace(QUERIES[1], tags=("b",)),)
     assert path.read_text(encoding="utf-8") == "somebody else's"
+
+
+def test_at_the_end_what_can_be_saved_nowhere_is_said(
+    session: Session, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full_disk)
+        tag(session, 0, "größer")
+        first, line = session.rescue().splitlines()
+    assert first.endswith("(No space left on device); 1 changed query: see the lines that follow")
+    assert line.isascii()
+    assert json.loads(line)["tags"] == ["größer"]
+    assert read_queries(path) == QUERIES
