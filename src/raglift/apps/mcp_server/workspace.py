@@ -112,7 +112,7 @@ class Workspace:
                 "that was started with --allow-write"
             )
         path = self.path(name)
-        if is_there(path) or path == self.root:
+        if is_there(path):
             raise ConfigurationError(f"found something at {quoted(shorten(name, 200))}; expected a free name")
         return name, path
 
@@ -150,10 +150,7 @@ class Workspace:
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """Yield a path, and what is below it; links are not followed, and hidden and very deep folders not read."""
-    yield path
-    if not is_folder(path):
-        return
+    """Yield what is below a folder; links are not followed, and hidden and very deep folders not read."""
     seen = 0
     for folder, folders, files in os.walk(path):
         depth = len(Path(folder).relative_to(path).parts)
