@@ -75,6 +75,7 @@ def test_the_page_is_opened_and_a_signal_ends_it_with_what_was_saved(
     assert f"stopped: 0 changes, saved in {tmp_path / 'labels.jsonl'}" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["uvicorn", "starlette", "jinja2", "filelock"])
 def test_what_the_page_needs_is_named_before_anything_is_read(
     run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -82,4 +83,5 @@ def test_what_the_page_needs_is_named_before_anything_is_read(
     monkeypatch.setitem(sys.modules, name, None)
     code, out, err = run("labels", "review", tmp_path / "labels.jsonl", tmp_path / "none")
     assert (code, out) == (2, "")
+    assert f"raglift labels review needs the package {name!r}" in err
     assert "raglift[review]" in err

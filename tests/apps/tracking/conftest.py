@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from raglift.results.evaluation import Evaluation
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.record import Sweep
 
 
 class _Counting(socketserver.BaseRequestHandler):
@@ -53,3 +56,14 @@ def reranked(ranked: Any) -> Evaluation:
         metrics=("rr", "recall", "ndcg", "recall@tokens(2000)"),
         latency=2,
     )
+
+
+def never_made() -> object:
+    raise OSError("no database at 127.0.0.1:5432")
+
+
+@pytest.fixture(scope="module")
+def failed_sweep(reranked: Evaluation, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    """A sweep whose only cell failed."""
+    sweep = Sweep(dataset=reranked.dataset, systems={"database": never_made}, ks=(1,), primary="ndcg@1")
+    return run_sweep(sweep, tmp_path_factory.mktemp("failed") / "sweep", progress=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import raglift as rl
 from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import track
 from raglift.errors import ConfigurationError, TrackingFailed
+from raglift.report.page import rendering
 from raglift.results.evaluation import Evaluation
+from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
 
 pytestmark = pytest.mark.slow
@@ -102,6 +105,30 @@ def test_a_sweep_and_its_cells_are_runs_under_each_other(client, place: Path, ru
     best = max(cell.data.metrics[f"retrieve/{decides}"] for cell in cells)
     assert parent.data.metrics[f"best/{decides}"] == best
     assert (Path(parent.info.artifact_uri) / "report.html").is_file()
+
+
+def test_a_cell_that_failed_is_a_run_that_failed_and_says_why(client: Any, failed_sweep: SweepResult) -> None:
+    tracked = track(failed_sweep, "mlflow", project="down")
+    parent = client.get_run(tracked.id)
+    assert (parent.info.status, parent.data.params["best"]) == ("FINISHED", "")
+    assert parent.data.metrics == {"cells/all": 1, "cells/measured": 0, "cells/failed": 1}
+    assert {file.path for file in client.list_artifacts(tracked.id)} == {"figures.csv", "summary.md"}
+    (child,) = tracked.children
+    cell = client.get_run(child.id)
+    assert cell.info.status == "FAILED"
+    assert cell.data.tags["raglift.error"].endswith("OSError: no database at 127.0.0.1:5432")
+    assert cell.data.params["cell.system"] == "database"
+    assert client.list_artifacts(child.id) == []
+
+
+def test_without_what_the_page_needs_the_rest_is_kept_and_the_lack_is_noted(
+    client: Any, reranked: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr(rendering, "_environment", rendering._environment.__wrapped__)  # which keeps the first
+    tracked = track(reranked, "mlflow", project="plain")
+    assert [note.partition(":")[0] for note in tracked.notes] == ["report.html was left out"]
+    assert {file.path for file in client.list_artifacts(tracked.id)} == {"figures.csv", "summary.md", "run"}
 
 
 def test_a_saved_run_is_tracked_without_its_files(client, place: Path, ranked, run) -> None:

@@ -15,6 +15,7 @@ from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import track
 from raglift.errors import TrackingFailed
 from raglift.results.evaluation import Evaluation
+from raglift.sweep.result import SweepResult
 
 pytestmark = pytest.mark.slow
 
@@ -139,3 +140,19 @@ def test_nothing_of_the_machine_or_of_secrets_is_kept_or_sent(
 def test_a_setting_that_is_refused_is_named(offline: Path, reranked: Evaluation) -> None:
     with pytest.raises(TrackingFailed, match=r"wandb: .*cannot contain"):
         track(reranked, "wandb", project="../x", files=False)
+
+
+def test_a_cell_that_failed_is_a_run_of_the_group_that_failed(offline: Path, failed_sweep: SweepResult) -> None:
+    import wandb
+
+    tracked = track(failed_sweep, "wandb", files=False)
+    wandb.teardown()
+    whole, cell = (list(records_of(next(Path(run.where).glob("*.wandb")))) for run in (tracked, *tracked.children))
+    codes, groups = (
+        ([record.exit.exit_code for record in run if record.HasField("exit")] for run in (whole, cell)),
+        {record.run.run_group for run in (whole, cell) for record in run if record.HasField("run")},
+    )
+    assert list(codes) == [[0], [1]]
+    assert len(groups) == 1
+    told = [item.value_json for record in cell if record.HasField("summary") for item in record.summary.update]
+    assert any("no database at 127.0.0.1:5432" in text for text in told)
