@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ from rich.console import Console
 
 import raglift as rl
 from raglift.apps.walkthrough import TUTORIAL_METRICS, Settings, show_metrics, walk
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, Fault
 from raglift.metrics.rank_measures import F1, HitRate, Precision, Recall
 from raglift.results.evaluation import Evaluation
 from raglift.running.systems import LocalSystem
 from raglift.testing.fakes import FakeRetriever
+from raglift.types.anchors import Resolution, UnresolvedLabel
 from raglift.types.dataset import Dataset
 
 
@@ -120,6 +122,19 @@ def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"(n = {len(questions)})" in text
     assert "MRR@5" in text
+
+
+@pytest.mark.slow
+def test_labels_that_are_not_as_the_text_and_chunks_longer_than_the_model_reads_are_told() -> None:
+    dataset = lamp_and_lens()
+    left_out = UnresolvedLabel("relevant[0]", "words of another edition", Fault("lamp", "none", "these"), "q1")
+    resolution = Resolution(left_out=(left_out,), queries_left_out=("q1",), labels=2)
+    console = Console(file=io.StringIO(), width=200)
+    settings = Settings(LocalSystem(chunker=rl.RecursiveChunker(4000, 0)), k=1)
+    walk(replace(dataset, resolution=resolution), [dataset.queries[0]], settings, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"! {resolution.notes[0]}" in text
+    assert re.search(r"! \d+ chunks are longer than the model reads: their beginning was embedded", text)
 
 
 def test_no_question_is_an_error() -> None:

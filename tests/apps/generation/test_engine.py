@@ -138,6 +138,22 @@ def test_what_fails_the_round_trip_is_discarded(server: OpenAIServer, style: str
     assert reasons(generate("lighthouse", 2, styles=style)) == {reason: 6}
 
 
+def test_a_question_that_says_its_answer_is_discarded(server: OpenAIServer) -> None:
+    writes(server, lambda right, _: {**right, "question": right["quotes"][0]})
+    assert reasons(generate("lighthouse", 2, styles="natural")) == {"gives its answer away": 6}
+
+
+def test_a_question_that_was_asked_before_is_discarded(server: OpenAIServer) -> None:
+    def reply(messages: Sequence[Json], schema: Json | None) -> Any:
+        right = writer.write(messages, schema)
+        return {"answerable": True} if "answerable" in right else {**right, "question": "What is told of the harbour?"}
+
+    server.replies = reply
+    generation = generate("lighthouse", 2, styles="natural", concurrency=1)
+    assert [query.text for query in generation.dataset] == ["What is told of the harbour?"]
+    assert reasons(generation) == {"repeats a question": 5}
+
+
 def test_few_passages_are_used_up(server: OpenAIServer) -> None:
     text = "The keeper climbed the winding stairs at dusk to light the great lamp of the island. " * 2
     generation = generate({"a.md": text.strip()}, 5, styles="natural,multi")

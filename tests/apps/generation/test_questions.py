@@ -35,6 +35,7 @@ def test_weights_of_styles_and_their_shares() -> None:
         ("naturel", "found 'naturel'; expected some of natural, keyword"),
         ("natural=0", "found natural=0; expected a positive number"),
         ("natural=nan", "found natural=nan"),
+        ("natural=much", "found natural=much; expected a positive number"),
         (" , ", "found none"),
     ],
 )

@@ -49,6 +49,13 @@ def test_a_baseline_is_saved_compared_with_and_replaced(run: Run, project: pytes
     run(code(0)).assert_outcomes(passed=1)
 
 
+def test_a_baseline_may_be_named_by_its_path_from_the_tests_folder(run: Run, project: pytest.Pytester) -> None:
+    named = code(8).replace("margin=", 'baseline="kept/first", margin=')
+    run(named, UPDATE).stdout.fnmatch_lines(["saved kept/first: 8 queries, ndcg@10 0.631"])
+    assert not (project.path / "baselines").exists()
+    run(named).assert_outcomes(passed=1)
+
+
 def test_nothing_but_a_saved_evaluation_is_replaced(run: Run, project: pytest.Pytester, asked: Asked) -> None:
     run(code(8), UPDATE)
     asked()

@@ -176,12 +176,16 @@ def test_a_test_that_never_hands_over_a_system_does_not_pass(run: Run) -> None:
         def test_it(raglift_evaluate):
             pass
 
+        @pytest.mark.retrieval(dataset="labels.jsonl")
+        def test_without_bounds(raglift_evaluate):
+            pass
+
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"recall@5": 0.9})
         def test_skipped(raglift_evaluate):
             pytest.skip("no index on this machine")
     """
     result = run(code)
-    result.assert_outcomes(failed=1, skipped=1)
+    result.assert_outcomes(failed=1, passed=1, skipped=1)
     result.stdout.fnmatch_lines(["*raglift_evaluate was not called, so nothing was held to the bounds*"])
 
 

@@ -30,6 +30,11 @@ def test_all_metrics_that_it_speaks_of_are_known_each_once() -> None:
     assert [str(metric) for metric in found.metrics] == ["recall@50", "rr@3", "ap@3"]
 
 
+def test_an_argument_without_a_name_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"found 'recall@5' without a name; expected dataset, .* by name"):
+        expectation_of([pytest.mark.retrieval("recall@5").mark], "test_it")
+
+
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
