@@ -148,11 +148,7 @@ def test_a_cell_that_failed_is_a_run_of_the_group_that_failed(offline: Path, fai
     tracked = track(failed_sweep, "wandb", files=False)
     wandb.teardown()
     whole, cell = (list(records_of(next(Path(run.where).glob("*.wandb")))) for run in (tracked, *tracked.children))
-    codes, groups = (
-        ([record.exit.exit_code for record in run if record.HasField("exit")] for run in (whole, cell)),
-        {record.run.run_group for run in (whole, cell) for record in run if record.HasField("run")},
-    )
-    assert list(codes) == [[0], [1]]
-    assert len(groups) == 1
+    assert [record.exit.exit_code for record in (*whole, *cell) if record.HasField("exit")] == [0, 1]
+    assert len({record.run.run_group for record in (*whole, *cell) if record.HasField("run")}) == 1
     told = [item.value_json for record in cell if record.HasField("summary") for item in record.summary.update]
     assert any("no database at 127.0.0.1:5432" in text for text in told)
