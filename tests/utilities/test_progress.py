@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from raglift.utilities import progress
-from raglift.utilities.progress import notice, quiet, show_progress_if_slow, step, steps, track
+from raglift.utilities.progress import notice, quiet, show_progress_if_slow, show_status, step, steps, track
 
 
 class Terminal(io.StringIO):
@@ -89,7 +89,7 @@ def test_the_lines_say_which_step_of_how_many(capsys, clock):
         with step("retrieve"), steps(9), track("retrieve", 312, "queries", show=True) as advance:
             clock[0] += 8
             advance(120)
-    with track("look for labels", 1, "chunks", show=True) as advance:
+    with step("nothing numbers it"), track("look for labels", 1, "chunks", show=True) as advance:
         clock[0] += 1
         advance(1)
     assert capsys.readouterr().err.splitlines() == [
@@ -175,3 +175,91 @@ def test_without_live_a_terminal_gets_lines_too(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     work(3, [1, 2], live=False)
     assert re.fullmatch(r"embed: 3/3 chunks \(100%\), [\d,.]+/s\n", terminal.getvalue())
+
+
+def open_terminal(monkeypatch):
+    """Put a terminal that can draw in place of standard error."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    return shown
+
+
+def drawn(terminal):
+    """Return the lines that were drawn, each once, without colours and movements."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue()).replace("\r", "\n")
+    return list(dict.fromkeys(line.strip() for line in plain.splitlines()))
+
+
+@pytest.mark.slow
+def test_a_step_on_a_terminal_gives_its_bar_to_the_work_in_it(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with steps(2):
+        with step("index"):
+            work(50, [20, 30])
+            with track("rerank", 4, "pairs") as advance:
+                notice("waiting [bold] 7 s")
+                advance(1)
+                work(3, [3])  # below the bar of the work that it is in
+                progress._state.display.refresh()
+        with step("load"):
+            progress._state.display.refresh()
+    assert progress._state.display is progress._state.step_bar is None
+    lines = drawn(terminal)
+    assert "waiting [bold] 7 s" in lines  # as it is, and not as markup
+    ended = "\n".join(lines)
+    assert re.search(r"index 1 of 2, rerank +\S+ +1/4 +[\d,.]+ pairs/s", ended)
+    assert re.search(r"\S load 2 of 2 +\S+ +0/\?", ended)  # of which nothing is counted
+
+
+@pytest.mark.slow
+def test_work_inside_of_work_has_a_bar_while_it_lasts(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with track("queries", 2, "queries") as advance:
+        with track("embed", 3, "chunks") as inner:
+            inner(2)
+            progress._state.display.refresh()
+            assert len(progress._state.display.tasks) == 2
+        advance(2)
+        assert [task.description for task in progress._state.display.tasks] == ["queries"]
+    shown = "\n".join(drawn(terminal))
+    assert re.search(r"embed +\S+ +2/3 +[\d,.]+ chunks/s", shown)
+    assert re.search(r"queries +\S+ +2/2 +[\d,.]+ queries/s", shown)
+
+
+@pytest.mark.slow
+def test_a_status_stands_above_the_bars_of_a_terminal_until_its_block_ends(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with show_status() as say:
+        say("cell 3 of 8")
+        with track("embed", 3, "chunks") as advance:
+            advance(1)
+            progress._state.display.refresh()
+    work(2, [2])
+    lines = drawn(terminal)
+    status = lines.index("cell 3 of 8")
+    assert "embed" in lines[status + 1]
+    assert terminal.getvalue().rindex("cell 3 of 8") < terminal.getvalue().rindex("2/2")
+
+
+@pytest.mark.parametrize(
+    ("show", "variable", "told"),
+    [
+        (True, None, ["cell 1", "cell 2", "cell 5"]),  # at once, and then every five seconds
+        (None, None, ["cell 2", "cell 5"]),  # unasked: after five seconds, and then every ten
+        (None, "0", []),
+        (False, None, []),
+    ],
+)
+def test_without_a_terminal_the_status_is_a_line_now_and_then(capsys, clock, monkeypatch, show, variable, told):
+    if variable is not None:
+        monkeypatch.setenv("RAGLIFT_PROGRESS", variable)
+    with show_progress_if_slow(), show_status(show=show) as say:
+        for number, seconds in enumerate((0, 5, 1, 3, 6), start=1):
+            clock[0] += seconds
+            say(f"cell {number}")
+            say(f"cell {number}")
+    assert capsys.readouterr().err.splitlines() == told
