@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 from raglift.types.labels import Query
@@ -45,3 +47,24 @@ def test_what_is_asked_for_is_kept_in_its_order(asked: dict[str, Any], kept: str
     found = DATASET.only(**asked)
     assert ids(found) == list(kept)
     assert (found.documents, found.name) == (DATASET.documents, "five")
+
+
+@pytest.mark.parametrize(
+    ("choose", "kind", "message"),
+    [
+        (lambda: DATASET.sample(True), ConfigurationError, "n: found True; expected an integer"),
+        (lambda: DATASET.sample(2, 1.5), ConfigurationError, "seed: found 1.5; expected an integer"),
+        (lambda: DATASET.sample(6), ConfigurationError, "n: found 6; expected 1 to 5, the queries of five"),
+        (DATASET.only, ConfigurationError, "found neither tags nor ids"),
+        (
+            lambda: DATASET.only(tags=["easy", "fery"]),
+            ConfigurationError,
+            "tags: found 'fery', which no query has; expected one of .*; nearest: \"ferry\"",
+        ),
+        (lambda: DATASET.only(ids=["a", "z"]), DatasetError, 'query id: found "z"'),
+        (lambda: DATASET.only(tags="hard", ids="b"), ConfigurationError, "no query with one of the ids and one of"),
+    ],
+)
+def test_what_chooses_nothing_is_refused(choose: Callable[[], Dataset], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        choose()

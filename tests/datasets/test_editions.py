@@ -157,6 +157,26 @@ def test_two_places_that_are_as_near_are_left_out(make_corpus: Callable[..., Cor
     assert "in other words 2 times in tides, at lines 1, 3" in left_out[0].fault.found
 
 
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [
+        (["comes, in at noon."], None),
+        (["comes, in at noon.", "It comes; in at noon."], '"in at noon." in other words 2 times in tides'),
+    ],
+)
+def test_an_end_in_other_words_is_found_where_there_is_one(
+    make_corpus: Callable[..., Corpus], ends: list[str], found: str | None
+) -> None:
+    text = TIDES.replace("comes in at noon.", " ".join(ends).replace("in at noon", "in, at noon"))
+    dataset = rl.load_dataset(tides(make_corpus, text).folder)
+    resolution = dataset.resolution
+    if found is None:
+        assert [(quote.where, quote.found) for quote in resolution.inexact] == [("relevant[0].to", "in, at noon.")]
+        assert resolution.notes[0].startswith("1 quote of labels found in another form, at least 9")
+    else:
+        assert found in resolution.left_out[0].fault.found
+
+
 def test_labels_of_ones_own_that_do_not_resolve_are_faults(tmp_path: Path) -> None:
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "a.txt").write_text("The lamp of the light-house is lit at dusk.")

@@ -37,3 +37,23 @@ def test_every_fault_is_listed() -> None:
         ('relevant: "Who?"[3]', "b'c'"),
         ('relevant: "Where?"', "null"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "documents", "where", "found"),
+    [
+        (["Who?"], (), "relevant", "an object of type list"),
+        ({}, (), "relevant", "no questions"),
+        ({"Who?": "a"}, ["a text"], "documents: [0]", "an object of type str"),
+    ],
+)
+def test_what_is_no_dataset_is_one_fault(given: object, documents: list, where: str, found: str) -> None:
+    with pytest.raises(DatasetError) as caught:
+        Dataset.from_dict(given, documents=documents)  # type: ignore[arg-type]
+    assert [(fault.where, fault.found) for fault in caught.value.faults] == [(where, found)]
+
+
+def test_documents_may_be_none_or_a_mapping_from_their_ids() -> None:
+    assert Dataset.from_dict({"Who?": "a"}, documents=None).documents == ()  # type: ignore[arg-type]
+    by_id = Dataset.from_dict({"Who?": "a"}, documents={"d": "text"})  # type: ignore[arg-type]
+    assert by_id.documents == (Document("d", "text"),)

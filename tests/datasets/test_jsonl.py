@@ -90,8 +90,31 @@ FAULTY = {
     "id is blank": (line(id=" "), "id", 'an empty text " "', "white space"),
     "no query": ('{"id": "q"}', "query", "no such field", "'query'"),
     "relevant is a text": (line(relevant="x"), "relevant", '"x"', "a list of facts"),
+    "answerable is a text": (line(answerable="no"), "answerable", '"no"', "true or false"),
+    "passages for what has no answer": (
+        line(answerable=False, relevant=["x"]),
+        "answerable",
+        "false, and passages in relevant",
+        "only one of the two",
+    ),
+    "a grade of what is irrelevant": (
+        line(judged_irrelevant=[{"text": "x", "grade": 2}]),
+        "judged_irrelevant[0].grade",
+        "2",
+        "belongs into relevant",
+    ),
     # who judged
+    "annotator is a name": (line(annotator="gpt"), "annotator", '"gpt"', "an object with model, prompt, date"),
+    "annotator has more": (line(annotator={"modell": "gpt"}), "annotator.modell", "an unknown field", "model"),
     # passages
+    "nothing visible": (relevant("\u200b"), "relevant[0]", "a text without a visible character '\\u200b'", "words"),
+    "passage with a typo": (relevant({"txt": "x"}), "relevant[0].txt", "an unknown field", '"text"'),
+    "nested alternatives": (
+        relevant(["x", ["y"]]),
+        "relevant[0][1]",
+        "a list within a list of alternatives",
+        "a passage: a text, or an object",
+    ),
     "no alternatives": (relevant([]), "relevant[0]", "an empty list", "at least one passage"),
     "mixed forms": (
         relevant({"text": "a", "chunk": "c"}),
@@ -118,6 +141,25 @@ FAULTY = {
         "relevant[0]",
         "3 to 27",
         "≤ 26",
+    ),
+    "from is a number": (relevant({"doc": "tides.md", "from": 1, "to": "noon"}), "relevant[0].from", "1", "a text"),
+    "start is a text": (
+        relevant({"doc": "winds.md", "start": "3", "end": 7}),
+        "relevant[0].start",
+        '"3"',
+        "an integer: a character offset",
+    ),
+    "end has 19 digits": (
+        relevant({"doc": "winds.md", "start": 3, "end": 10**18}),
+        "relevant[0].end",
+        "1000000000000000000",
+        "an integer of at most 18 digits",
+    ),
+    "span holds no words": (
+        relevant({"doc": "winds.md", "start": 3, "end": 4}),
+        "relevant[0]",
+        "no visible character from 3 to 4 of winds.md",
+        "a span that holds words",
     ),
 }
 
@@ -160,6 +202,25 @@ def test_labels_without_documents_are_one_fault(tmp_path: Path) -> None:
     assert fault.where == "queries.jsonl:2: relevant[1]"
     assert fault.found.startswith("no documents for 3 labels")
     assert "documents=" in fault.expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "where", "found"),
+    [
+        ({"end": 9}, "", "the span from 4 to 9"),
+        ({"start": -1, "end": 3}, "", "the span from -1 to 3"),
+        ({"end": "8"}, ".end", '"8"'),
+        ({"text": 4}, ".text", "4"),
+    ],
+)
+def test_a_span_with_its_text_needs_no_document_but_must_fit_the_text(
+    tmp_path: Path, changed: dict[str, object], where: str, found: str
+) -> None:
+    span = {"doc": "winds.md", "start": 4, "end": 8, "text": "wind"}
+    (query,) = read_queries(write(tmp_path, relevant(span)))
+    assert query.facts[0].passages == (Passage("wind", "winds.md", 4, 8),)
+    (fault,) = faults_of(write(tmp_path, relevant({**span, **changed})), documents=())
+    assert (fault.where, fault.found) == (f"queries.jsonl:1: relevant[0]{where}", found)
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
@@ -209,6 +270,7 @@ def test_a_document_alone_and_a_page_of_it_are_labels(tmp_path: Path) -> None:
             "a page",
         ),
         ({"doc": "manual.pdf", "page": "iv"}, ".page", '"iv"', "an integer: which page of the file, the first is 1"),
+        ({"doc": "manuel.pdf", "page": 1}, ".doc", 'an unknown document id "manuel.pdf"', '"manual.pdf"'),
         ({"doc": "manuel.pdf"}, ".doc", 'an unknown document id "manuel.pdf"', '"manual.pdf"'),
         ({"text": "noon", "page": 3}, "", 'an object with "text", "page"', "the fields text, or text and doc"),
     ],

@@ -22,7 +22,7 @@ from raglift.errors import (
     RagliftError,
     ServiceFailed,
 )
-from raglift.types import Chunk, Dataset, Document, Fact, Hit, Passage, Query
+from raglift.types import Call, Chunk, Dataset, Document, Fact, Hit, Passage, Query, Ranking, Session, StageTrace
 
 # Errors, pickled: pool.map and Ray send them from one process to another.
 
@@ -49,6 +49,7 @@ def test_an_error_is_pickled_and_copied_with_all_that_it_says(error: RagliftErro
 LAMP = Document("lamp.md", "The lamp is lit at dusk.")
 SPAN = Passage("The lamp", "lamp.md", 0, 8)
 FACT = Fact((SPAN,))
+STAGE = StageTrace("retrieve", Ranking(), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,20 @@ FACT = Fact((SPAN,))
         (lambda: Passage("a", grade=2.9), "grade: found 2.9; expected an integer from 1 to 1000"),
         (lambda: Passage("\u200b"), r"text: found a text without a visible character '\\u200b'; expected a text with"),
         (lambda: Passage("lamp", "lamp.md", 8, 4), "the span from 8 to 4; expected 0 ≤ start < end"),
+        (lambda: Passage(4), "text: found 4; expected a text"),
+        (lambda: Passage("lamp", chunk_id="c"), "chunk_id: found a chunk_id and text; expected a chunk_id alone"),
+        (lambda: Passage("lamp", "lamp.md", 4, "8"), 'the span from 4 to "8"; expected two integers, start and end'),
+        (lambda: Passage("lamp", start=4, end=8), "from 4 to 8 without a doc_id; expected doc_id: the id of the"),
+        (lambda: Passage("lamp", "lamp.md", 4, 9), "from 4 to 9; expected an end 4 after the start: the length of"),
+        (lambda: Passage("lamp", annotator="gpt"), 'annotator: found "gpt"; expected an Annotator, or None'),
+        (lambda: Fact(("lamp",)), r'passages\[0\]: found "lamp"; expected an object of the class Passage'),
+        (lambda: Query("q", "When?", answerable="no"), 'answerable: found "no"; expected True or False'),
+        (lambda: Query("q", "When?", tags=(7,)), r"tags\[0\]: found 7; expected an object of the class str"),
+        (lambda: Dataset((), name=7), "name: found 7; expected a text"),
+        (
+            lambda: Dataset((Query("q", "a?", judged_irrelevant=(Passage("x", "fog.md"),)),), (LAMP,)),
+            r'queries\[0\].judged_irrelevant\[0\]: found an unknown document id "fog.md"',
+        ),
         (lambda: Fact(()), "Fact: passages: found none; expected at least one passage"),
         (lambda: Fact((Passage("a", grade=0),)), r"passages\[0\].grade: found 0; expected 1 or more: what was judged"),
         (lambda: Query("", "When?"), 'Query "": id: found ""; expected a text'),
@@ -98,6 +113,16 @@ def test_a_label_that_is_none_is_refused_when_it_is_made(make: Callable[[], obje
             lambda: Hit(Chunk("lamp"), 1, "0.5"),
             'Hit.score: found "0.5"; expected a number that fits into a float, or None',
         ),
+        (lambda: Call(7), "Call.query: found 7; expected a text"),
+        (lambda: Call("?", [Chunk("lamp")]), "Call.stages: found a list of 1; expected a StageTrace for each stage"),
+        (lambda: Call("?", (STAGE, STAGE)), "the stages retrieve, retrieve; expected each name once"),
+        (lambda: Call("?", arguments=["k"]), "Call.arguments: found a list of 1; expected a mapping"),
+        (lambda: Call("?", tokens=1.5), "Call.tokens: found 1.5; expected an integer, 0 or more"),
+        (lambda: Session(7, []), "Session.query_id: found 7; expected a text"),
+        (lambda: Session("q", "lamp"), 'Session "q": found "lamp" for calls; expected a list of Call'),
+        (lambda: Session("q", ["lamp"]), 'Session "q", call 1: found "lamp"; expected a Call'),
+        (lambda: Session("q", [], repetition=True), "found the repetition True; expected an integer, 1 or more"),
+        (lambda: Session("q", [], error=7), "found 7 for error; expected a text or None"),
     ],
 )
 def test_a_result_that_is_none_is_refused_when_it_is_made(make: Callable[[], object], message: str) -> None:
@@ -108,6 +133,7 @@ def test_a_result_that_is_none_is_refused_when_it_is_made(make: Callable[[], obj
 def test_numbers_for_ids_and_locations_are_written_as_these_are() -> None:
     assert Chunk("lamp", id=7, doc_id=8, start=4.0, end=np.int64(8)) == Chunk("lamp", "7", "8", 4, 8)
     assert Hit(Chunk("lamp"), 1, np.float32(0.5)).score == 0.5
+    assert Hit(Chunk("lamp"), np.int64(1)).score is None
 
 
 def test_lists_are_taken_for_tuples_and_what_is_judged_irrelevant_gets_the_grade_0() -> None:

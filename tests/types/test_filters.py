@@ -86,6 +86,7 @@ def test_another_filter_is_another_dataset() -> None:
 def test_true_and_1_are_other_filters() -> None:
     true, one = Filter.of({"new": True}), Filter.of({"new": 1})
     assert true != one
+    assert true.conditions[0] != "new is true"
     assert Filter.of({"new": [0, True]}) != Filter.of({"new": [False, 1]})
     assert one == Filter.of({"new": 1.0})
     assert hash(one) == hash(Filter.of({"new": 1.0}))
