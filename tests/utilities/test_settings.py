@@ -40,12 +40,13 @@ class Full(Basic):
     profile: Annotated[str, OneOf(lambda: ("own", "trec"))] = "own"
     is_loud: bool | None = None
     name: str | None = None
+    depth: Annotated[int, Bounds(least=1)] | None = None
     things: Sequence[Unknown | str] = ()
 
 
 def test_fields_are_listed_with_what_they_inherit():
     fields = fields_of(Full)
-    assert list(fields) == ["seconds", "times", "colour", "profile", "is_loud", "name", "things"]
+    assert list(fields) == ["seconds", "times", "colour", "profile", "is_loud", "name", "depth", "things"]
     seconds = fields["seconds"]
     assert (seconds.kind, seconds.is_optional, seconds.default, seconds.unit) == (float, True, None, "seconds")
     assert seconds.description == "The most time, for one query."
@@ -66,6 +67,7 @@ def test_fields_are_listed_with_what_they_inherit():
         ("colour", "green", "one of 'red', 'blue'"),
         ("profile", "ragas", "one of 'own', 'trec'"),
         ("is_loud", 1, "True or False or None"),
+        ("depth", 0, "an integer, 1 or more"),
         ("name", " ", "a text that is not empty"),
     ],
 )

@@ -2,17 +2,22 @@
 
 import asyncio
 import contextvars
+import io
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import CancelledError, wait
+from contextlib import suppress
 
 import pytest
 
 from raglift.errors import ConfigurationError
+from raglift.utilities import event_loops, threads
 from raglift.utilities.event_loops import EventLoop, current_loop, result_of
-from raglift.utilities.threads import WorkerPool
+from raglift.utilities.threads import WorkerPool, end_process, require_concurrency, start_thread
 
 
 def ended(script: str) -> tuple[int, str, str]:
@@ -104,6 +109,65 @@ def test_another_thread_takes_the_place_of_an_abandoned_call_unless_too_many_han
         assert waiting.result(10).name == "test"
 
 
+def test_a_call_that_is_cancelled_before_it_begins_is_left_out() -> None:
+    begun, release = threading.Event(), threading.Event()
+    with WorkerPool(1, "test") as pool:
+        first = pool.submit(lambda: (begun.set(), release.wait(60)))
+        assert begun.wait(10)
+        second, third = pool.submit(list), pool.submit(tuple)
+        assert second.cancel()
+        release.set()
+        assert third.result(10) == ()
+        pool.abandon(first)  # which has come back: nothing is given up
+        assert pool.abandoned == 0
+
+
+def test_where_the_system_has_no_thread_left_those_that_are_there_make_the_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_thread(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    begun, release = threading.Event(), threading.Event()
+    with WorkerPool(3, "test") as pool:
+        first = pool.submit(lambda: (begun.set(), release.wait(60)))
+        assert begun.wait(10)
+        monkeypatch.setattr(threading.Thread, "start", no_thread)
+        second = pool.submit(threading.current_thread)
+        release.set()
+        assert second.result(10).name == "test"
+        assert first.done()
+    with WorkerPool(3, "test") as pool, pytest.raises(RuntimeError, match="can't start"):
+        pool.submit(list)
+
+
+@pytest.mark.parametrize("value", [0, 1001, 2.0, True, "4"])
+def test_a_number_of_calls_out_of_range_is_refused(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"concurrency: found .*; expected an integer from 1 to 1,000"):
+        require_concurrency(value)
+
+
+@pytest.mark.parametrize(("code", "expected"), [(3, 3), (256 + 2, 2), (None, 0), ("words", 1)])
+def test_what_hangs_is_not_waited_for_and_the_rest_is_written_out(
+    monkeypatch: pytest.MonkeyPatch, code: object, expected: int
+) -> None:
+    release, ended_with, out = threading.Event(), [], io.BytesIO()
+    monkeypatch.setattr(threads, "_MOMENT", 0.01)
+    monkeypatch.setattr("os._exit", ended_with.append)
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out))
+    monkeypatch.setattr("sys.stderr", None)  # as of a program without a console
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        sys.stdout.write("the last words")
+        start_thread(lambda: release.wait(60), "hangs")
+        end_process(code)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+        release.set()
+    assert (ended_with, out.getvalue()) == ([expected], b"the last words")
+
+
 # The event loop.
 
 ON_THE_LOOP = """
@@ -166,6 +230,47 @@ def is_closed_soon(loop: EventLoop) -> bool:
             return True
         time.sleep(0.01)
     return False
+
+
+@pytest.mark.slow
+def test_a_loop_that_ends_cancels_what_is_on_it_and_cuts_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_loops, "LOOK_UP", 0.01)
+    loop, cancelled, kept = EventLoop(), threading.Event(), []
+
+    async def hang() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        opening = asyncio.open_connection(*server.getsockname())
+        kept.append(asyncio.run_coroutine_threadsafe(opening, loop.loop).result(10))
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(10)
+            asyncio.run_coroutine_threadsafe(hang(), loop.loop)
+            loop.end()
+            assert cancelled.wait(10)
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+    assert is_closed_soon(loop)
+
+
+def test_a_call_that_something_on_the_loop_cancels_before_it_begins_is_told() -> None:
+    async def cancel_others() -> None:
+        while not (others := asyncio.all_tasks() - {asyncio.current_task()}):
+            await asyncio.sleep(0)
+        for each in others:
+            each.cancel()
+
+    with WorkerPool(2, "test") as pool:
+        first = pool.submit(lambda: result_of(cancel_others()))
+        waiting = pool.submit(lambda: result_of(five()))
+        first.result(10)
+        with pytest.raises(asyncio.CancelledError):
+            waiting.result(10)
+    assert result_of(five()) == 5
 
 
 def test_a_blocked_loop_is_left_with_what_has_begun_and_ends_when_that_is_over() -> None:
