@@ -61,6 +61,11 @@ def test_what_is_asked_for_is_kept_in_its_order(asked: dict[str, Any], kept: str
             ConfigurationError,
             "tags: found 'fery', which no query has; expected one of .*; nearest: \"ferry\"",
         ),
+        (
+            lambda: DATASET.only(ids="c").only(tags="hard"),
+            ConfigurationError,
+            "tags: found 'hard', which no query has; expected nothing: there is none",
+        ),
         (lambda: DATASET.only(ids=["a", "z"]), DatasetError, 'query id: found "z"'),
         (lambda: DATASET.only(tags="hard", ids="b"), ConfigurationError, "no query with one of the ids and one of"),
     ],

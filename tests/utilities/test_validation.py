@@ -73,6 +73,7 @@ SIZE = {"width": 1}
         ({"sizes": [SIZE, {"width": 0}]}, "sizes[1].width: found 0; expected an integer, 1 or more"),
         ({"sizes": [{**SIZE, "x": 1}]}, 'sizes[0].x: found an unknown field "x"; expected one of "unit", "width"'),
         ({"by_name": {"ab": 0}}, "by_name.ab: found a zero�; expected anything else"),
+        ({"by_name": {"a": 1}}, 'by_name.a: found "a"; expected String should have at least 2 characters'),
         ({"by_name": {"ab": None}}, "by_name.ab: found null; expected an integer"),
         ({"either": "1"}, 'either: found "1"; expected an integer'),
         ({"either": {"width": 0}}, "either.width: found 0; expected an integer, 1 or more"),

@@ -6,7 +6,7 @@ import difflib
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from raglift.errors import Fault
 from raglift.utilities.display import printable, shorten, shorten_middle
@@ -104,12 +104,8 @@ def read_as(form: TypeAdapter[T], value: Any) -> T:
     """
     try:
         return form.validate_python(value)
-    except ValueError as error:  # as pydantic's is, which need not be imported for each line of a file
-        from pydantic import ValidationError
-
-        if not isinstance(error, ValidationError):
-            raise
-        raise WrongKind(str(faults_of(error, form)[0])) from None
+    except ValueError as error:  # pydantic's, into which it makes any other
+        raise WrongKind(str(faults_of(cast("ValidationError", error), form)[0])) from None
 
 
 def faults_of(
