@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,6 +103,31 @@ def test_a_file_that_cannot_be_used_is_an_error_without_its_values(
     assert "sk-hidden" not in str(caught.value)
 
 
+def test_a_file_that_may_not_be_read_is_an_error(
+    environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment({"OPENAI_API_KEY": KEY})
+    stat = Path.stat
+
+    def closed(self: Path, **options: Any) -> os.stat_result:  # to root, everything is open
+        if self.name == ".env":
+            raise PermissionError(13, "Permission denied")
+        return stat(self, **options)
+
+    monkeypatch.setattr(Path, "stat", closed)
+    with pytest.raises(ConfigurationError, match=r"found what cannot be read or set \(Permission denied\)"):
+        load_dot_env()
+
+
+def test_without_the_package_that_reads_it_nothing_is_taken(
+    environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment({"MISTRAL_API_KEY": KEY})
+    monkeypatch.setitem(sys.modules, "dotenv", None)
+    load_dot_env()
+    assert "MISTRAL_API_KEY" not in os.environ
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
 def test_a_pipe_is_not_waited_for(no_openai_settings: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / ".env")
@@ -137,6 +164,12 @@ def test_a_key_is_sent_to_no_server_of_another_place(environment: Callable[..., 
     assert KEY not in str(caught.value)
     assert "me:pw" not in str(caught.value)
     assert set(file) & set(os.environ) == set()
+
+
+def test_a_key_is_sent_to_no_server_whose_address_cannot_be_read(environment: Callable[..., None]) -> None:
+    environment({"OPENAI_BASE_URL": "https://[me:pw@elsewhere"}, OPENAI_API_KEY=KEY)
+    with pytest.raises(ConfigurationError, match="would be sent to an address that cannot be read; expected"):
+        load_dot_env()
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 import json
 import logging
+import sys
 import traceback
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import BaseModel, Field
@@ -144,6 +147,14 @@ def test_a_refusal_is_told_in_the_models_words_and_not_asked_again(server, model
     assert caught.value.usage == Usage(9, 4)
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_the_provider_filters_is_a_refusal(server, made, client):
+    server.answer_next(Answer(text='{"gra', finish_reason="content_filter"))
+    with pytest.raises(ModelOutputError, match=r"refused to answer: .*(filter|gra)"):
+        made(client).ask(PROMPT, Grade)
+    assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize("status", [401, 404])
 def test_what_no_other_prompt_would_pass_is_said_at_once(server, model, status):
     server.answer_next(Answer(status=status))
@@ -247,3 +258,44 @@ def test_a_provider_whose_package_is_not_installed_is_told_with_its_name():
 def test_a_model_that_cannot_answer_in_a_form_is_told():
     with pytest.raises(ConfigurationError, match="cannot answer in a given form"):
         language_model(FakeListChatModel(responses=["a"])).ask(PROMPT, Grade)
+
+
+class Structured(FakeListChatModel):
+    """A chat model of another package, whose chain gives what it is told to."""
+
+    responses: list[str] = Field(default_factory=list)
+    found: Any = None
+
+    def with_structured_output(self, *_, **__):
+        return RunnableLambda(lambda _: self.found)
+
+
+@pytest.mark.parametrize("found", [Grade(grade=2), {"grade": 2}, '{"grade": 2}'], ids=repr)
+def test_an_answer_that_the_package_has_read_is_taken(found):
+    assert language_model(Structured(found=found)).ask(PROMPT, Grade).value == Grade(grade=2)
+
+
+def refusal(content, **metadata):
+    return AIMessage(content, response_metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"grade": object()}, r"the answer is not what was asked for \(TypeError: "),
+        (refusal([{"type": "refusal", "refusal": "Not that."}]), "refused to answer: 'Not that.'"),
+        (refusal("Not this.", stop_reason="refusal"), "refused to answer: 'Not this.'"),
+        (refusal("", stop_reason="refusal"), "refused to answer: 'refusal'"),
+    ],
+    ids=["no JSON", "block", "words", "reason"],
+)
+def test_an_answer_of_any_package_that_is_none_is_told(found, told):
+    model = language_model(Structured(found=found), retry_policy=RetryPolicy(1))
+    with pytest.raises(ModelOutputError, match=told):
+        model.ask(PROMPT, Grade)
+
+
+def test_langchain_that_is_not_installed_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
+    with pytest.raises(MissingDependency, match=r"the language model openai:gpt-4o-mini .*langchain"):
+        language_model()

@@ -3,6 +3,8 @@
 import datetime as dt
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,7 +22,9 @@ from raglift.storage.saving import save_evaluation
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
+from raglift.types.filters import Filter
 from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Hit, Ranking, StageTrace
 
 FILES = ["chunks.jsonl", "queries.jsonl", "run.json", "scores.parquet", "traces.jsonl"]
 ODD = Chunk("a lone surrogate \ud800 and a line\u2028separator\r\n", id="odd", doc_id="d", start=0, end=5)
@@ -188,6 +192,116 @@ def test_metadata_of_any_kind_is_written(tmp_path):
         "bytes": "b'\\xff'",
         "7": "int key",
     }
+
+
+class Unreadable(Mapping):
+    def __getitem__(self, key):
+        raise LookupError
+
+    def __iter__(self):
+        raise LookupError
+
+    def __len__(self):
+        return 1
+
+
+def test_what_no_file_can_hold_of_a_chunk_is_left_out_or_described(tmp_path):
+    chunk = Chunk("text", id="c", doc_id="d", start=5, end=10**30, metadata=Unreadable())
+    evaluation = filtered()
+    stage = StageTrace("retrieve", Ranking((Hit(chunk, 1),)), 0.0)
+    run = replace(evaluation.run, traces=(replace(evaluation.run.traces[0], stages=(stage,)),))
+    (hit,) = saved(replace(evaluation, run=run), tmp_path / "run").run.traces[0].stages[0].ranking
+    assert (hit.chunk.id, hit.chunk.start, hit.chunk.end) == ("c", 5, None)
+    assert hit.chunk.metadata == {"metadata": "… (Unreadable, which cannot be read: LookupError)"}
+
+
+def filtered():
+    """An evaluation with a query whose filter some of the chunks match."""
+    query = Query("q", "?", (Fact((Passage("a fact to be found"),)),), filter={"year": 2024})
+    evaluation = evaluate(FakeRetriever({"?": ["text"]}), Dataset((replace(query, filter=None),)), ks=(1,))
+    trace = replace(evaluation.run.traces[0], matching=7)
+    return replace(evaluation, dataset=Dataset((query,)), run=replace(evaluation.run, traces=(trace,)))
+
+
+def test_filters_and_how_many_chunks_match_come_back(tmp_path):
+    loaded = saved(filtered(), tmp_path / "run")
+    assert loaded.dataset.queries[0].filter == Filter.of({"year": 2024})
+    assert loaded.run.traces[0].matching == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (
+            "queries.jsonl",
+            lambda q: q.update(filter={"year": None}),
+            "filter: found an object with .*; expected .*null",
+        ),
+        ("traces.jsonl", lambda t: t.update(matching=-1), "matching: found -1; expected an integer, 0 or more"),
+        ("run.json", lambda r: r.update(profile="ours"), 'profile: found "ours"; expected one of default, '),
+        ("run.json", lambda r: r.update(stages=r["stages"] * 2), 'found "retrieve", "retrieve"; expected each name'),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0].update(hits=[[0, "high"]]),
+            'hits: found the score "high"; expected a number or null',
+        ),
+        (
+            "traces.jsonl",
+            lambda t: t["stages"][0].update(hits=[["0", 1.0]]),
+            'found the chunk "0"; expected one of the',
+        ),
+    ],
+)
+def test_what_is_no_filter_profile_name_or_hit_is_damage(tmp_path, name, change, message):
+    changed(save_evaluation(filtered(), tmp_path / "run"), name, change)
+    with pytest.raises(RunError, match=message):
+        load_evaluation(tmp_path / "run")
+
+
+def test_a_query_that_is_there_twice_is_damage(tmp_path):
+    folder = save_evaluation(filtered(), tmp_path / "run")
+    for name in ("queries.jsonl", "traces.jsonl"):
+        (folder / name).write_bytes((folder / name).read_bytes() * 2)
+    with pytest.raises(RunError, match=r"queries\.jsonl: damaged: found an id twice; expected each query once"):
+        load_evaluation(folder)
+
+
+def test_scores_of_other_queries_are_damage(tmp_path):
+    folder = save_evaluation(filtered(), tmp_path / "run")
+    frame = pd.read_parquet(folder / "scores.parquet")
+    frame.assign(query_id=frame["query_id"].astype(str).replace("q", "r").astype("category")).to_parquet(
+        folder / "scores.parquet", index=False
+    )
+    with pytest.raises(RunError, match=r"scores\.parquet: damaged: found other queries, stages or metrics"):
+        load_evaluation(folder)
+
+
+def test_places_that_may_not_be_looked_into_or_written_are_told(tmp_path, monkeypatch):
+    evaluation = filtered()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)  # to root, everything is allowed
+        with pytest.raises(RunError, match=f"run: cannot be written: found no right to write in {tmp_path}; choose"):
+            save_evaluation(evaluation, tmp_path / "run")
+    stat = Path.stat
+
+    def closed(self, **options):
+        if "closed" in self.parts:
+            raise PermissionError(13, "Permission denied")
+        return stat(self, **options)
+
+    monkeypatch.setattr(Path, "stat", closed)
+    with pytest.raises(RunError, match=r"cannot be written: .*Permission denied; choose another folder"):
+        save_evaluation(evaluation, tmp_path / "closed" / "run")
+    with pytest.raises(RunError, match=r"cannot be read: .*Permission denied; expected the right to look into it"):
+        load_evaluation(tmp_path / "closed" / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_evaluation_is_saved_elsewhere_where_the_working_folder_was_removed(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert saved(filtered(), tmp_path / "run").dataset.queries[0].id == "q"
 
 
 def test_nothing_is_overwritten_unasked(evaluation, tmp_path):

@@ -66,13 +66,6 @@ def is_place(value: Any) -> bool:
     return type(value) is int and abs(value) < _MOST
 
 
-def whole(place: Any) -> Any:
-    """Return a location in a document, 10.0 as 10; None for a number that is none."""
-    if not isinstance(place, float):
-        return place
-    return int(place) if place.is_integer() else None
-
-
 # Not pydantic's own texts: a saved text may hold half a character, as what a system returned may
 Text = Annotated[str, InstanceOf(), Expected("a text")]
 Flag = Annotated[bool, Strict(), Expected("true or false")]

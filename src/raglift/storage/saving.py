@@ -13,7 +13,7 @@ import numpy as np
 
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
-from raglift.storage.forms import is_place, whole
+from raglift.storage.forms import is_place
 from raglift.storage.layout import (
     CHUNK_FIELDS,
     CHUNKS,
@@ -178,15 +178,10 @@ class _Chunks:
 
 
 def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk as it can be read back: a system's own chunks may hold numbers for ids, or invalid positions."""
-    for name in ("id", "doc_id", "text"):
-        if type(chunk[name]) is not str and chunk[name] is not None:
-            chunk[name] = str(chunk[name])
+    """Return a chunk as it can be read back: a location may be too large, and metadata may not be readable."""
     for name in ("start", "end"):
-        place = chunk[name]
-        if place is not None and not is_place(place):
-            place = whole(plain(place))
-            chunk[name] = place if is_place(place) else None
+        if not is_place(chunk[name]):
+            chunk[name] = None
     if not isinstance(chunk["metadata"], dict):
         chunk["metadata"] = {"metadata": chunk["metadata"]}
     return chunk

@@ -88,6 +88,24 @@ def test_scores_stand_in_each_line_or_in_none(file) -> None:
     assert faults == ["run.jsonl:2: score: found none; expected a score in each line or in none; see line 1"]
 
 
+def test_scores_that_are_no_numbers_are_named_in_every_form(file) -> None:
+    good = {"query_id": "q", "id": "a", "score": 1}
+    for entry, where in (
+        ({"query_id": "q", "id": "b", "score": "high"}, "run.jsonl:2: score"),
+        ('{"query_id": "q", "id": "b", "score": 1e999}', "run.jsonl:2: score"),
+    ):
+        (fault,) = faults_of(file(good, entry))
+        assert fault.startswith(f"{where}: found ")
+    (fault,) = faults_of(file('{"query_id": "q", "hits": [{"id": "a", "score": 1.0}, {"id": "b", "score": 1e999}]}'))
+    assert fault.startswith("run.jsonl:1: hits[1].score: found ")
+
+
+def test_the_list_of_faults_has_an_end(file) -> None:
+    faults = faults_of(file(*[{"query_id": "q"}] * 1100))
+    assert len(faults) == 1001
+    assert "the rest was not looked at" in faults[-1]
+
+
 IDS = st.one_of(st.sampled_from(["a", "b", "c", "é", "\u2028", " ", "", "NA"]), st.integers(0, 3), st.none())
 SCORES = st.one_of(st.floats(), st.integers(-3, 3), st.none(), st.booleans(), st.just("1"))
 HITS = st.one_of(

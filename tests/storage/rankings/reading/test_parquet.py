@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,12 @@ def test_numbers_are_ids_too(file) -> None:
             {"query_id": [None, "r", "q", "q"], "id": ["a", "", "b", "b"]},
             ["row 1.query_id", "row 2.id", "row 4: found the id"],
         ),
+        (
+            {"query_id": QUERIES, "id": IDS, "rank": [None, 1, 2, 3]},
+            ["row 1.rank: found null; expected a rank in each"],
+        ),
+        ({"query_id": QUERIES, "id": IDS, "score": [1.0, 2.0, nan, 3.0]}, ["row 3.score: found NaN; expected a score"]),
+        ({"query_id": pa.array([], pa.string()), "id": pa.array([], pa.string())}, ["found no rows"]),
         ({"query_id": QUERIES, "id": IDS, "rank": [1, 1, 2, 2]}, ["row 4.rank: found the rank 2 of row 3"]),
     ],
 )
@@ -122,3 +129,19 @@ def test_what_arrow_says_of_a_damaged_file_can_be_printed(file) -> None:
     with pytest.raises(DatasetError, match="no Parquet file that can be read") as error:
         read_run(path)
     assert UNPRINTABLE.search(str(error.value)) is None
+
+
+@pytest.mark.slow
+def test_the_list_of_faults_has_an_end(file) -> None:
+    faults = faults_of(file(query_id=["q"] * 1100, id=[""] * 1100))
+    assert len(faults) == 1001
+    assert "the rest was not looked at" in faults[-1]
+
+
+def test_every_fault_of_labels_is_named(file) -> None:
+    with pytest.raises(DatasetError) as error:
+        read_qrels(file("labels.parquet", query_id=["q", None, "q"], id=["a", "b", "c"], grade=[1, 1, 1001]))
+    assert [fault.where for fault in error.value.faults] == [
+        "labels.parquet: row 2.query_id",
+        "labels.parquet: row 3.grade",
+    ]

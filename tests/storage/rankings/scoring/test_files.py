@@ -75,6 +75,25 @@ def test_queries_without_a_ranking_are_left_out_where_that_is_asked(files) -> No
     assert "without a ranking, left out       2       1" in str(scores)
 
 
+def test_labels_of_a_dataset_are_taken_as_those_of_a_file_of_qrels_are(files, tmp_path: Path) -> None:
+    labels = tmp_path / "labels"
+    labels.mkdir()
+    relevant = {"q1": ["a"], "q2": ["c"], "q3": ["d"]}
+    lines = [
+        {"id": query, "query": "?", "relevant": [{"chunk": chunk} for chunk in chunks]}
+        for query, chunks in relevant.items()
+    ]
+    (labels / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    corpus = {chunks[0]: f"the text of {chunks[0]}" for chunks in relevant.values()}
+    given = {"queries": dict.fromkeys(relevant, "?"), "corpus": corpus, "relevant_docs": relevant}
+    (labels / "given.json").write_text(json.dumps(given))
+    expected = score_files(files[:2], files[2], ["mrr"], answered_only=True)
+    for name in ("queries.jsonl", "given.json"):
+        found = score_files(files[:2], labels / name, ["mrr"], answered_only=True)
+        assert found.per_query() == expected.per_query()
+        assert [run.scores.n("rr") for run in found.runs] == [1, 2]
+
+
 def test_one_row_a_query_and_metric(files) -> None:
     scores = score_files(files[:2], files[2], ["mrr"], answered_only=True)
     assert scores.per_query().splitlines() == [
