@@ -62,3 +62,9 @@ def test_hits_of_what_is_not_there(ranked):
 
 def test_a_run_says_in_one_line_what_it_is_and_prints_no_texts(ranked):
     assert repr(ranked([1], reranked=[2]).run) == "Run(retrieve + rerank, 1 query, 0 failed)"
+
+
+def test_metrics_are_ordered_among_themselves_alone():
+    assert sorted(map(parse, ("rr@10", "recall@5", "rr@2"))) == list(map(parse, ("recall@5", "rr@2", "rr@10")))
+    with pytest.raises(TypeError):
+        assert parse("rr@10") < "rr@2"
