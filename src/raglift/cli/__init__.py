@@ -25,7 +25,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
             stream.reconfigure(errors="replace")
-    from raglift.cli.app import app
     from raglift.errors import RagliftError
     from raglift.utilities.cache import is_kept_on_disk
     from raglift.utilities.display import printable
@@ -34,11 +33,7 @@ def main() -> None:
     _show_own_warnings()
     try:
         with show_progress_if_slow():
-            try:
-                app(prog_name="raglift", standalone_mode=True)
-            except SystemExit:
-                _flush()  # Python's own last flush tells of a full disk by a traceback
-                raise
+            _call()
     except RagliftError as error:
         _stop(str(error))
     except SystemExit as end:
@@ -56,6 +51,19 @@ def main() -> None:
         drop_output()
         where = "what is printed" if error.filename is None else error.filename
         _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
+
+
+def _call() -> None:
+    """Call the command, which ends with a `SystemExit`, or with the error of an output that has no reader any more."""
+    from raglift.cli.app import app
+
+    try:
+        app(prog_name="raglift", standalone_mode=True)
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # click's own exit code for it is 1
+            raise end.__context__ from None
+        _flush()  # Python's own last flush tells of a full disk by a traceback
+        raise
 
 
 def _show_own_warnings() -> None:
