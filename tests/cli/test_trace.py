@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import socket
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from tests.tracing.spans import kind, request, retriever, span
 
+from raglift.datasets.loading import load_dataset
 from raglift.results import load_evaluation
 
 pytestmark = pytest.mark.slow
@@ -79,3 +85,82 @@ def test_a_command_that_contradicts_itself_is_refused(
     assert code == 2
     assert said in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def free_address() -> str:
+    """An address of this machine that nobody listens on."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+@pytest.fixture
+def at_work(free_address: str) -> Iterator[None]:
+    """An application that exports one trace, with a span that cannot be read, as soon as somebody listens."""
+    labelled = load_dataset("lighthouse").queries[0]
+    spans = [
+        retriever("a", "lamp", "lamp", trace="t1", at=1),
+        span("agent", kind("AGENT", labelled.text), trace="t1"),
+        span("odd", {}, trace="t1") | {"startTimeUnixNano": "never"},
+    ]
+    stopped = threading.Event()
+
+    def export() -> None:
+        body, url = json.dumps(request(spans)).encode(), f"http://{free_address}/v1/traces"
+        made = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+        while not stopped.wait(0.01):
+            with suppress(OSError):
+                urllib.request.urlopen(made, timeout=20).close()  # noqa: S310
+                return
+
+    thread = threading.Thread(target=export)
+    thread.start()
+    yield
+    stopped.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("limit", ["--stop-after", "--idle"])
+def test_traces_are_received_until_a_limit_and_evaluated(
+    run: Run, tmp_path: Path, free_address: str, at_work: None, limit: str
+) -> None:
+    kept, folder = tmp_path / "kept.jsonl", tmp_path / "run"
+    listening = ("--listen", "--address", free_address, "--keep", kept)
+    code, out, err = run("trace", "--data", "lighthouse", *listening, limit, "1", "-o", folder)
+    assert code == 0, out + err
+    assert f"receiving on http://{free_address}; Ctrl-C stops and evaluates\n" in err
+    assert f"OTEL_EXPORTER_OTLP_ENDPOINT=http://{free_address}\n" in err
+    assert f"kept in {kept}\n" in err
+    assert 'spans[2].startTimeUnixNano: found "never"' in err
+    assert "received 2 spans, 1 trace in whole\n" in err
+    assert "1 trace of 1 became sessions (1 by text): 1 of 43 queries, 1 call." in out
+    assert "42 of 43 queries have no trace and count 0; --only-joined leaves them out" in err
+    assert load_evaluation(folder).run.has_sessions
+    # What was kept before is evaluated also when nothing more comes
+    code, out, err = run("trace", "--data", "lighthouse", *listening, "--idle", "0.1")
+    assert code == 0, out + err
+    assert "received 0 spans" in err
+    assert "1 trace of 1 became sessions" in out
+
+
+def test_without_any_trace_nothing_is_evaluated(
+    run: Run, tmp_path: Path, free_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("trace", "--data", "lighthouse", "--listen", "--address", free_address, "--idle", "0.1")
+    assert (code, out) == (2, "")
+    assert "1 fault; nothing was evaluated" in err
+    assert f"found no spans; expected an application with OTEL_EXPORTER_OTLP_ENDPOINT=http://{free_address}" in err
+
+
+def test_traces_of_no_query_are_listed_and_not_evaluated(run: Run, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"id": "q1", "query": "How deep is it?", "relevant": ["four fathoms"]}\n', encoding="utf-8")
+    code, out, err = run("trace", TRACES, "--data", labels, "-o", tmp_path / "run")
+    assert code == 2
+    assert "no such query" in out
+    assert "found 2 traces of no query of labels, for the reasons above" in err
+    assert not (tmp_path / "run").exists()
+    code, out, _ = run("trace", TRACES, "--data", labels, "--json")
+    assert (code, json.loads(out)["evaluation"]) == (2, None)
