@@ -90,8 +90,11 @@ def test_nothing_is_loaded_in_a_project_that_uses_nothing_of_it(project: pytest.
 
 
 @pytest.mark.slow
-def test_the_mark_the_fixtures_and_the_options_are_described(project: pytest.Pytester) -> None:
+def test_the_mark_the_fixtures_and_the_options_are_described(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.makepyfile("def test_it():\n    pass\n")
+    monkeypatch.delitem(sys.modules, "raglift.pytest_plugin")  # loaded anew, as in a process of its own
     marks = project.runpytest_inprocess("--markers").stdout.str()
     for argument in ("dataset", "min", "max", "baseline", "no_regression", "margin"):
         assert f"{argument}=" in marks
