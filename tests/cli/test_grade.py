@@ -316,3 +316,27 @@ def test_what_cannot_be_corrected_is_refused_before_anything_is_asked(
     assert code == 2
     assert "human: found 0 graded pairs; expected at least 20: grade 20 more" in " ".join(err.split())
     assert server.requests == []
+
+
+@pytest.mark.slow
+def test_without_any_grade_nothing_is_written(run: Run, server: OpenAIServer, runs: Path) -> None:
+    server.replies = lambda messages, schema: {"reason": "It is good.", "grade": 99}
+    code, out, err = run("labels", "grade", runs / "bm25", "-k", "1", "-o", "labels.jsonl")
+    assert (code, out) == (2, "")
+    assert "no pair was graded, and nothing was written; the first: " in err
+    assert not Path("labels.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_grades_whose_file_cannot_be_written_are_kept(run: Run, server: OpenAIServer, command: list[str]) -> None:
+    def taken(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+        Path("labels.jsonl").write_text("mine", encoding="utf-8")
+        return shared_words(messages, schema)
+
+    server.replies = taken
+    code, out, err = run(*command)
+    assert (code, out, Path("labels.jsonl").read_text(encoding="utf-8")) == (2, "", "mine")
+    assert "the grades are kept in the cache: the same command with another --output writes them" in err
+    before = len(server.requests)
+    assert run(*command[:-1], "others.jsonl")[0] == 0
+    assert len(server.requests) == before

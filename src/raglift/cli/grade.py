@@ -125,8 +125,7 @@ def _finish(
     """Write the labels and print what they come to, and what to do with them."""
     from rich.console import Console
 
-    if request.output is not None:
-        _write(request, summary, documents)
+    _write(request, summary, documents)
     if request.as_json:
         corrected = {} if correction is None else {"correction": correction.about() | {"figures": correction.rows()}}
         print_json(_as_json(summary) | corrected)
@@ -134,16 +133,15 @@ def _finish(
         print_document(grading_view(summary), Console())
         if correction is not None:
             print_document(correction_view(correction), Console())
-    if request.output is not None:
-        runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
-        output = shlex.quote(str(request.output))
-        _say(f"labels written to {output}; next:")
-        places = "" if request.documents is None else f" --documents {shlex.quote(str(request.documents))}"
-        places += "" if request.encoding is None else f" --encoding {shlex.quote(request.encoding)}"
-        first = shlex.quote(str(request.runs[0]))
-        _say(f"  raglift rescore {first} --labels {output}{places}    figures under these labels")
-        scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
-        _say(f"  raglift labels review {output} {runs}{places}{scale}    look at them, one by one")
+    runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
+    output = shlex.quote(str(request.output))
+    _say(f"labels written to {output}; next:")
+    places = "" if request.documents is None else f" --documents {shlex.quote(str(request.documents))}"
+    places += "" if request.encoding is None else f" --encoding {shlex.quote(request.encoding)}"
+    first = shlex.quote(str(request.runs[0]))
+    _say(f"  raglift rescore {first} --labels {output}{places}    figures under these labels")
+    scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
+    _say(f"  raglift labels review {output} {runs}{places}{scale}    look at them, one by one")
 
 
 def _write(request: Grade, summary: GradingSummary, documents: Sequence[Document]) -> None:
