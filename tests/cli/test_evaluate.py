@@ -79,6 +79,11 @@ def test_a_run_that_its_system_ends_says_which_answers_are_kept(
     command = system(folder, f"ends_{code}_later", end, after=2)
     _, _, err = run(*command, "-o", "later")
     assert f"{said}each answer that came is kept in later.unfinished: the same command with --resume" in err
+    found, _, err = run(*command, "-o", "later")
+    assert (found, err.partition("; ")[0]) == (
+        2,
+        "raglift: error: later.unfinished: found answers of a run that was stopped",
+    )
     found, _, err = run(*command, "-o", "later", "--resume")
     assert (found, err) == (0, "saved to later\n")
     assert load_evaluation("later").scores.mean("retrieve", "recall@2") == 1.0

@@ -212,3 +212,14 @@ def test_files_do_not_tell_of_an_earlier_run_where_nothing_was_decided(run, runs
     assert "its 6 candidates do not reach it" in err
     assert out.startswith("::error title=raglift gate%3A not decided (now)::rr@9: ")
     assert (runs / "summary.md").read_text(encoding="utf-8").startswith("### ❌ now: NOT DECIDED: ")
+
+
+@pytest.mark.slow
+def test_a_fault_of_ours_is_no_verdict_either(run, runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raglift.cli.gate.gate", lambda *_, **__: 1 / 0)
+    code, out, err = run("gate", "main", "--min", "rr@3=0.9", *FILES)
+    assert (code, out) == (2, "")
+    assert err.startswith("Traceback")
+    markdown = Path("gate.md").read_text(encoding="utf-8")
+    assert markdown.startswith("### ❌ main: NOT DECIDED: ")
+    assert "ZeroDivisionError: division by zero" in markdown

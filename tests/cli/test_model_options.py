@@ -2,7 +2,8 @@
 
 import pytest
 
-from raglift.cli.model_options import model_of
+from raglift.cli.exits import INTERRUPTED, Stopped
+from raglift.cli.model_options import model_of, stoppable
 from raglift.errors import ConfigurationError, MissingKey
 
 pytestmark = pytest.mark.slow
@@ -32,3 +33,10 @@ def test_an_estimate_needs_no_key_and_finds_the_same_answers_in_the_cache(monkey
         model_of("openai:gpt-4.1", "0")
     without = model_of("openai:gpt-4.1", "0", to_estimate=True)
     assert (without.name, without.identity) == (with_key.name, with_key.identity)
+
+
+def test_ctrl_c_says_how_to_continue():
+    with pytest.raises(Stopped) as stopped, stoppable():
+        raise KeyboardInterrupt
+    assert stopped.value.code == INTERRUPTED
+    assert "what was answered is kept, and no file was written" in stopped.value.how_to_continue

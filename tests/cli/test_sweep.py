@@ -216,3 +216,21 @@ def test_the_budget_of_the_option_comes_before_that_of_the_file(
         assert sweep["sweep"]["budget"] == budget
     code, _, err = run("own.yaml", "--budget", "0")
     assert (code, "--budget: found 0" in err) == (2, True)
+
+
+@pytest.mark.slow
+def test_what_is_finished_when_ctrl_c_comes_is_kept(run, tmp_path: Path) -> None:
+    text = SYSTEMS.replace("a_sleepy_system", "a_stopped_system")
+    (tmp_path / "sizes.yaml").write_text(text, encoding="utf-8")
+    code = SLEEPY.replace("def search(query):\n", "def search(query):\n        raise KeyboardInterrupt\n")
+    (tmp_path / "a_stopped_system.py").write_text(code, encoding="utf-8")
+    found, out, err = run("sizes.yaml")
+    assert (found, out) == (130, "")
+    assert "raglift: stopped: what is finished is kept in runs/sizes: continue with --resume" in err
+
+
+@pytest.mark.slow
+def test_a_margin_is_a_share(run) -> None:
+    code, out, err = run("sizes.yaml", "--margin", "-1")
+    assert (code, out) == (2, "")
+    assert "margin: found -1" in err
