@@ -39,6 +39,7 @@ def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     )
     report = json.loads(out)
     assert code == 0
+    assert run("labels", "check", folder, "--strict", "--embedding", "none")[0] == 1
     assert (report["broken"], report["warnings"]) == (1, 0)
     (finding,) = report["findings"]
     assert (finding["kind"], finding["where"]) == ("nowhere", "relevant[0]")
@@ -87,6 +88,33 @@ def test_relabel_writes_a_new_file_and_says_what_was_left(run: Run, tmp_path: Pa
     assert 'relevant[1]: "it blew": it occurs 2 times' in out
     relevant = json.loads(new.read_text(encoding="utf-8"))["relevant"]
     assert relevant == [{"doc": "tower.txt", "from": "trimmed the wick, and", "to": "the wick, and wrote"}, "it blew"]
+    before = new.read_text(encoding="utf-8")
+    code, _, err = run("labels", "anchor", folder, "-o", new)
+    assert (code, new.read_text(encoding="utf-8")) == (2, before)
+    assert "found a file that is already there; expected a new one, or --overwrite" in err
+    code, out, _ = run("labels", "anchor", folder, "-o", new, "--overwrite", "--json")
+    (left,) = json.loads(out).pop("left")
+    assert (code, json.loads(out)["moved"], json.loads(out)["path"]) == (0, 1, str(new))
+    assert (left["query"], left["where"], left["text"]) == ("q1", "relevant[1]", "it blew")
+
+
+def test_relabel_lists_twenty_of_what_was_left_and_counts_the_rest(run: Run, tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "lights", *(f"no such text {number}" for number in range(25)))
+    code, out, _ = run("labels", "anchor", folder, "-o", tmp_path / "new.jsonl")
+    assert code == 0
+    assert out.count("no such text") == 20
+    assert "… and 5 more: raglift labels check lists what is wrong with each" in out
+
+
+@pytest.mark.slow
+def test_a_corpus_is_named_as_anywhere_else(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = run("labels", "anchor", "lighthouse", "-o", tmp_path / "new.jsonl")
+    assert (code, " literal texts moved" in out) == (0, True)
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "none"))
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    code, out, err = run("labels", "check", "war_and_peace", "--strict")
+    assert (code, out) == (2, "")
+    assert "raglift: error: the text of corpus 'war_and_peace' is not on this machine" in err
 
 
 @pytest.mark.slow

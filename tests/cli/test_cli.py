@@ -184,3 +184,22 @@ def test_corpus_fetch_puts_a_text_into_the_cache_whose_labels_resolve(
     assert len(rl.load_dataset("war_and_peace").documents) == 1
     assert missing[0] == 2
     assert "404" in missing[2]
+
+
+@pytest.mark.slow
+def test_a_text_that_is_at_hand_is_not_fetched(run, book_path: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(book_path.parents[1]))
+    said = f"{book_path}: at hand, nothing was downloaded (--url downloads all the same)\n"
+    assert run("corpus", "fetch", "war_and_peace") == (0, f"{said}{book_path}: all labels resolve\n", "")
+    code, out, err = run("corpus", "fetch", "war_and_peace", "--json")
+    assert (code, err) == (0, said)
+    assert json.loads(out) == {"path": str(book_path), "labels_left_out": [], "notes": []}
+    other = tmp_path / "war_and_peace" / book_path.name
+    other.parent.mkdir()
+    other.write_text("Some other book.", encoding="utf-8")
+    monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path))
+    code, out, err = run("corpus", "fetch", "war_and_peace")
+    assert (code, out.startswith(f"{other}: at hand, nothing was downloaded")) == (0, True)
+    assert err.startswith("! ")
+    assert str(other) in err

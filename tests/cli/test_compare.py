@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
+from raglift.running.systems import LocalSystem, build_retriever
 
 
 @pytest.fixture
@@ -114,3 +115,23 @@ def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, r
     for command in (("compare", "base", "better"), ("compare", "reranked"), ("rescore", "base")):
         _, out, _ = run(*command, "--json")
         assert "labels" not in json.loads(out)
+
+
+@pytest.mark.slow
+def test_a_terminal_has_colours(run, runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" not in run("compare", "base", "better", "--primary", "mrr@3")[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in run("compare", "base", "better", "--primary", "mrr@3")[1]
+
+
+@pytest.mark.slow
+def test_json_says_what_was_done_because_chunks_differ(run, tmp_path: Path) -> None:
+    data = rl.load_dataset("lighthouse")
+    for size in (300, 1000):
+        system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(size, 0)))
+        rl.evaluate(system, data, ks=(1, 3)).save(tmp_path / str(size))
+    _, out, _ = run("compare", tmp_path / "300", tmp_path / "1000", "--json")
+    fairness = json.loads(out)["fairness"]
+    assert fairness["other_chunks"]
+    assert fairness["sentences"]
+    assert all(lead["system"] in ("300", "1000") for lead in fairness["leads"])

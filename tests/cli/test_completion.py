@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from raglift.cli.arguments import completion, corpus_names, metric_names
+
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
 ASKED = """\
@@ -58,3 +60,9 @@ def complete(tmp_path_factory):
 )
 def test_bash_completes(words: tuple[str, ...], offered: list[str], complete) -> None:
     assert complete(*words) == offered
+
+
+def test_names_are_looked_up_when_they_are_completed() -> None:
+    assert completion(corpus_names)("light") == ["lighthouse"]
+    assert completion(metric_names)("mrr,ndc") == ["mrr,ndcg"]
+    assert completion(("a", "b"))("c") == []

@@ -55,6 +55,7 @@ def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
         (("--from", "beer"), 'nearest: "beir"'),
         (("--to", "beir"), "a fact with 2 alternatives"),
         (("--column", "Question"), "expected a field and its path: question=Question"),
+        (("--decode", "passage"), "--decode: found 'passage'; expected a field and how it is read: passage=json"),
         (("--split", "dev"), "found split= with format 'autorag'; expected documents"),
     ],
 )

@@ -51,3 +51,12 @@ def test_json_has_what_each_hit_earned(run, saved: str) -> None:
 def test_what_does_not_go_together_is_said(words: tuple[str, ...], said: str, run, saved: str) -> None:
     code, _, err = run("explain", saved, *words)
     assert (code, said in err) == (2, True)
+
+
+@pytest.mark.slow
+def test_every_metric_is_shown_where_none_says_how_good_it_is(run, ranked, saved: str) -> None:
+    ranked([1, 2], metrics=("context_tokens",)).save("counted")
+    code, out, _ = run("explain", "counted", "q0001")
+    assert code == 0
+    assert "--all" not in out
+    assert out == run("explain", "counted", "q0001", "--all")[1]

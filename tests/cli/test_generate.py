@@ -81,6 +81,7 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
         (["--output", "queries.csv"], "expected a .jsonl file or a new folder"),
         (["--output", "there.jsonl"], "already there; expected a new name, or --overwrite"),
         (["--output", "there"], "a folder that is not there yet: none is replaced"),
+        (["--output", "there.jsonl/q.jsonl"], "expected a place that can be written to"),
         (["--output", "q.jsonl", "--styles", "riddle"], "styles: found 'riddle'"),
     ],
 )
@@ -132,3 +133,12 @@ def test_a_killed_run_resumes_where_it_stopped(question_writer: OpenAIServer, ru
     assert code == 0
     assert "0 input and 0 output tokens billed" in " ".join(said.split())
     assert (tmp_path / "whole.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+
+
+@pytest.mark.slow
+def test_an_estimate_asks_nothing_and_writes_nothing(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.jsonl"
+    code, out, err = run("labels", "generate", "lighthouse", "-n", "10", "-o", queries, "--estimate")
+    assert (code, out, queries.exists(), question_writer.requests) == (0, "", False, [])
+    assert "openai:gpt-4o-mini: 24 prompts, about" in err
+    assert "up to 3 times as much where few are" in err

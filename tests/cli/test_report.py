@@ -66,6 +66,11 @@ def test_a_sweeps_folder_becomes_its_page(run, runs: Path, sweep: Path) -> None:
     assert (code, err) == (0, "written to report.html\n")
     assert "2 of 2 cells measured" in page(runs / "report.html")
     assert ">Recall@1</button>" in page(runs / "report.html")
+    assert run("report", sweep, "--seed", "3", "-o", "seeded.html")[0] == 0
+    assert ">NDCG@1</button>" in page(runs / "seeded.html")
+    code, _, err = run("report", sweep, "base")
+    assert code == 2
+    assert f"found the folder of a sweep, {sweep}, among 2 folders; expected it alone, or cells of it" in err
 
 
 @pytest.mark.slow
@@ -74,6 +79,8 @@ def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
     assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown())
     code, out, err = run("report", "reranked", "-o", "short.md")
     assert (code, out, err) == (0, "", "written to short.md\n")
+    code, out, _ = run("report", "base", "reranked", "--primary", "rr@3", "--format", "markdown")
+    assert (code, out) == (0, rl.compare(["base", "reranked"], primary="rr@3").to_markdown())
     code, _, err = run("report", "base", "reranked", "--primary", "rr@3", "-o", "results.csv")
     assert (code, err) == (0, "written to results.csv and results.queries.csv\n")
     assert set(pd.read_csv(runs / "results.csv")["system"]) == {"base", "reranked"}
@@ -94,6 +101,7 @@ def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
         (["base", "--primary", "ndcg@10"], "primary: found ndcg@10, which was not scored"),
         (["base", "reranked", "--names", "one"], "names: found 1; expected 2"),
         (["base", "--confidence", "2"], "confidence: found 2"),
+        (["base", "--format", "markdown", "-o", "base"], "base: found something there; expected a free name"),
     ],
 )
 def test_bad_input_is_one_clear_message(run, runs: Path, arguments: list[str], told: str) -> None:
@@ -121,3 +129,7 @@ def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path,
     assert (runs / "reports" / "base.html").stat().st_mtime_ns == before
     assert run("report", ".", "--baseline", "base")[0] == 2
     assert run("report", "broken", "--overwrite")[0] == 2
+    (runs / "all" / "unread").mkdir(parents=True)
+    (runs / "broken" / "run.json").rename(runs / "all" / "unread" / "run.json")
+    code, _, err = run("report", "all")
+    assert (code, "all: found no run that can be read; the first: unread is not shown: " in err) == (2, True)

@@ -70,3 +70,24 @@ def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, rank
     code, out, err = run("rescore", saved, "--labels", labels, "--json")
     assert (code, metrics(out)) == (0, {"MRR@1", "MRR@3"})
     assert "not known under other labels: span_precision_omega" in err
+
+
+@pytest.mark.slow
+def test_metrics_that_are_named_are_those_that_are_shown(run, saved: Path) -> None:
+    code, out, _ = run("rescore", saved, "--metrics", "hit_rate@2", "--json")
+    assert (code, metrics(out)) == (0, {"HitRate@2"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--documents", "."), "--documents: found it without --labels; expected both"),
+        (("--include", "*.rst"), "--include: found it without --labels; expected both"),
+        (("--match-threshold", "0.7"), "--match-threshold: found it without --match; expected both"),
+    ],
+)
+def test_options_that_need_another_are_refused(run, saved: Path, options: tuple[str, ...], said: str) -> None:
+    code, out, err = run("rescore", saved, *options)
+    assert (code, out) == (2, "")
+    assert said in err

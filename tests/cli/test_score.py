@@ -53,6 +53,20 @@ def test_json_has_means_n_and_counts(run, folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_table_of_queries_stands_above_the_means(run, folder: Path) -> None:
+    code, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", "map", "-q")
+    queries, _, means = out.partition("\n\n")
+    assert code == 0
+    assert [line.split() for line in queries.splitlines() if line.startswith("q")] == [
+        ["query", "bm25"],
+        ["q1", "AP", "1.0000"],
+        ["q2", "AP", "0.0000"],
+        ["q3", "AP", "0.0000"],
+    ]
+    assert means == run(*arguments(folder, "bm25.trec"), "--metrics", "map")[1]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "found"),
     [
