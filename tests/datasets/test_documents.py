@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -108,3 +109,10 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (folder / "loop.txt").symlink_to(folder / "loop.txt")
     (folder / "alias.txt").symlink_to("inside.txt")
     assert [document.id for document in read_documents(folder)] == ["alias.txt", "inside.txt"]
+
+
+def test_a_folder_in_which_nothing_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.md")
+    (tmp_path / "b.png").write_bytes(b"\x89PNG")
+    with pytest.raises(DatasetError, match=r"found a folder without documents; 1 of 1 file not read: 1 \*\.png"):
+        read_documents(tmp_path)

@@ -114,6 +114,13 @@ def test_spans_are_resolved_when_the_documents_are_at_hand(tmp_path: Path) -> No
     assert 'nearest: "tides.md"' in faults_of(Query("q", "When?", (Fact((gone,)),)), tmp_path, DOCUMENTS)
 
 
+def test_two_queries_of_one_id_are_not_written(tmp_path: Path) -> None:
+    twins = (Query("q", "When?"), Query("q", "Who?"))
+    with pytest.raises(DatasetError, match=r'\[1\]\.id: found the id "q" of queries\[0\]; expected a unique id'):
+        write_queries(twins, tmp_path / "q.jsonl")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_existing_file_survives_a_fault(tmp_path: Path) -> None:
     path = write_queries((Query("q", "When?"),), tmp_path / "new" / "q.jsonl")
     before = path.read_bytes()

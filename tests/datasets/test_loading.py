@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from raglift.datasets.corpora.catalogue import find_corpus
+from raglift.datasets.documents import read_documents
 from raglift.datasets.loading import load_dataset, load_documents
-from raglift.errors import CorpusMissing, DatasetError
+from raglift.errors import ConfigurationError, CorpusMissing, DatasetError
 from raglift.types.documents import Document
 from raglift.types.labels import Passage
 
@@ -101,3 +102,28 @@ def test_war_and_peace(
     assert [document.id for document in dataset.documents] == ["war_and_peace"]
     monkeypatch.delenv("RAGLIFT_CORPORA")
     assert load_dataset(name, documents=book_path) == dataset
+
+
+def test_what_is_no_dataset_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match=r"found a dict; expected a path .*Dataset\.from_dict"):
+        load_dataset({"What?": []})  # type: ignore[arg-type]
+    (folder / "labels.xyz").touch()
+    with pytest.raises(DatasetError, match=r"found a file of type \.xyz"):
+        load_dataset(folder / "labels.xyz")
+    with pytest.raises(ConfigurationError, match="found encoding= with format 'trec'"):
+        load_dataset(Path(__file__).parent / "fixtures" / "trec", encoding="latin-1")
+    for documents in ({"a.md": "x"}, None):
+        with pytest.raises(ConfigurationError, match="include: found it with documents that are no folder"):
+            read_documents(documents, include="*.rst")  # type: ignore[arg-type]
+    monkeypatch.chdir(folder.parent)
+    assert load_dataset("mine").documents == load_dataset(folder).documents  # a folder with the name of no corpus
+
+
+def test_a_corpus_of_the_users_own_whose_labels_are_wrong(folder: Path) -> None:
+    (folder / "corpus.toml").write_text(
+        'title="t"\ndescription="d"\nlanguage="en"\nlicence="l"\nsources=["s"]\ndocuments="documents"\n'
+    )
+    assert load_documents(folder) == (Document("a.md", "zero one two"),)
+    (folder / "documents" / "a.md").write_text("nothing of the kind")
+    with pytest.raises(DatasetError, match=r"queries\.jsonl:1: relevant\[0\]\.from: "):
+        load_dataset(folder)

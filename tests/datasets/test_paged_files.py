@@ -162,8 +162,19 @@ class TestWithoutTheExtra:
         with pytest.warns(DocumentWarning, match=r"1 of 2 files not read: 1 \*\.pdf .*'raglift\[documents\]'"):
             assert [document.id for document in read_documents(tmp_path)] == ["b.md"]
 
-    def test_a_file_that_is_asked_for_needs_it(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_asked_for_needs_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(MissingDependency, match=r"'raglift\[documents\]'"):
             read_documents(tmp_path / "a.pdf")
         with pytest.raises(MissingDependency, match=r"'raglift\[documents\]'"):
             read_documents(tmp_path, include="*.pdf")
+        monkeypatch.setitem(__import__("sys").modules, "docx", None)
+        (tmp_path / "a.docx").write_bytes(word(LAMP))
+        with pytest.raises(MissingDependency, match=r"'raglift\[documents\]'"):
+            read_documents(tmp_path / "a.docx")
+
+
+def test_a_docx_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.docx").write_bytes(data := word(LAMP * 10_000))
+    monkeypatch.setenv(VARIABLE, str(len(data)))
+    (fault,) = faults_of(tmp_path)
+    assert fault.startswith("a.docx: found a DOCX that unpacks to ")

@@ -48,3 +48,9 @@ def test_where_a_text_is_looked_for(
         assert corpus.path == path
         assert corpus.documents() == (Document("tides", path.read_text()),)
         assert corpus.status == f"present: {path}"
+
+
+def test_a_corpus_without_its_queries_has_none(make_corpus: Callable[..., Corpus]) -> None:
+    corpus = make_corpus()
+    corpus.queries_path.unlink()
+    assert corpus.query_count == 0

@@ -71,3 +71,8 @@ def test_only_the_book_is_left(header: str, footer: str) -> None:
 )
 def test_a_text_without_boilerplate_is_left_alone(text: str) -> None:
     assert strip_gutenberg(text) == text
+
+
+@pytest.mark.parametrize("after", ["", "\n\n", f"\n{CREDITS}"])
+def test_nothing_is_left_of_boilerplate_alone(after: str) -> None:
+    assert strip_gutenberg(f"{OPENING}\n\n{FIELDS}\n{START}\n{after}") == ""

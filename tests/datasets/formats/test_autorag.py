@@ -91,3 +91,5 @@ def test_every_fault_has_its_row(tmp_path: Path, faults: Callable[..., str]) -> 
     message = faults(qa(tmp_path, CORPUS, **columns | {"query": ["?", "!"]}))
     assert 'qa.parquet: row 1.retrieval_gt[0]: found the unknown id "z"; expected a doc_id' in message
     assert 'qa.parquet: row 2.qid: found the id "q" again; expected a unique id' in message
+    twice = {"doc_id": ["a", "a"], "contents": ["x", "y"], "metadata": [{"n": 1}, {"n": 2}]}
+    assert 'corpus.parquet: row 2.doc_id: found the id "a" again' in faults(qa(tmp_path, twice))

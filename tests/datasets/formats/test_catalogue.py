@@ -38,6 +38,18 @@ def test_topics_and_columns_tell_it_too(fixtures: Path) -> None:
     assert recognize_format(qrels, {"columns": {"question": "query-id"}}) == "rows"
 
 
+def test_other_names_and_layouts(fixtures: Path, tmp_path: Path) -> None:
+    assert recognize_format("hf:mteb/scifact", {}) == "hf"  # type: ignore[arg-type]
+    (tmp_path / "labels.dat").touch()
+    assert recognize_format(tmp_path / "labels.dat", {"columns": {"question": "q"}}) == "rows"
+    for name in ("corpus", "queries"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test.parquet").touch()
+    assert recognize_format(tmp_path, {}) == "hf"
+    with pytest.raises(DatasetError, match=r"found no such file or folder; expected a dataset in BEIR"):
+        load_dataset(tmp_path / "nowhere", format="beir")
+
+
 def test_a_folder_with_the_files_of_two_formats(fixtures: Path, tmp_path: Path) -> None:
     shutil.copytree(fixtures / "beir", tmp_path / "both")
     shutil.copy(fixtures / "autorag" / "qa.parquet", tmp_path / "both")

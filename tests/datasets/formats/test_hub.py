@@ -3,9 +3,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from raglift.datasets.loading import load_dataset, load_documents
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.errors import ConfigurationError, DatasetError, MissingDependency
 
 Faults = Callable[..., str]
 
@@ -116,6 +114,10 @@ def test_numbers_and_nulls_of_tables(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults) -> None:
+    with pytest.raises(ConfigurationError, match=r"found split without a value; expected one, as split=test"):
+        load_dataset(f"hf:{folder}?split=")
+    with pytest.raises(ConfigurationError, match="found revision='main' with a folder; expected none"):
+        load_dataset(f"hf:{folder}?revision=main")
     assert 'found no split "dev"; expected split= one of "test", "train"' in faults(f"hf:{folder}?split=dev")
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")
     assert 'found "mteb/sci..fact", which is no folder and no id' in faults("hf:mteb/sci..fact")
@@ -126,6 +128,25 @@ def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults
         load_dataset(f"hf:{folder}", format="beir")
 
 
+def test_a_dataset_of_rows_is_read_with_columns_or_as_a_preset(fixtures: Path, tmp_path: Path, faults: Faults) -> None:
+    (tmp_path / "own" / "data").mkdir(parents=True)
+    write_parquet([{"ask": "When?", "told": "at noon"}], tmp_path / "own" / "data" / "test-00000-of-00001.parquet")
+    (query,) = load_dataset(f"hf:{tmp_path / 'own'}", columns={"question": "ask", "passage": "told"})
+    assert (query.text, query.facts[0].passages[0].text) == ("When?", "at noon")
+    assert "expected corpus, queries and qrels, or columns= of rows" in faults(f"hf:{tmp_path / 'own'}")
+    (tmp_path / "ragas").mkdir()
+    shutil.copy(fixtures / "ragas" / "testset.jsonl", tmp_path / "ragas" / "train.jsonl")
+    assert load_dataset(f"hf:{tmp_path / 'ragas'}").queries == load_dataset(fixtures / "ragas/testset.jsonl").queries
+    with gzip.open(tmp_path / "ragas" / "train.jsonl.gz", "wb") as file:
+        file.write((tmp_path / "ragas" / "train.jsonl").read_bytes())
+    (tmp_path / "ragas" / "train.jsonl").unlink()
+    packed = tmp_path / "ragas" / "train.jsonl.gz"
+    assert len(load_dataset(f"hf:{tmp_path / 'ragas'}")) == 2
+    given = {"columns": {"question": "user_input", "passage": "reference_contexts"}}
+    packed.write_bytes(packed.read_bytes()[:-12])
+    assert "train.jsonl.gz: found no readable gzip file" in faults(f"hf:{tmp_path / 'ragas'}", **given)
+
+
 def test_the_extra_is_named_where_it_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingDependency, match=r"pip install 'raglift\[datasets\]'"):
@@ -133,29 +154,28 @@ def test_the_extra_is_named_where_it_is_missing(folder: Path, monkeypatch: pytes
     assert len(load_dataset(f"hf:{folder}")) == 3  # a folder does without
 
 
-SCRIPT = """
-import json, os, sys
-import raglift as rl
-told = []
-for name in sys.argv[1:]:
-    try:
-        dataset = rl.load_dataset(name)
-        told.append([dataset.name, [query.id for query in dataset], len(dataset.documents)])
-    except Exception as error:
-        told.append(str(error))
-print(json.dumps(told))
-"""
+@pytest.fixture
+def load_from(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Load datasets from a hub at an address, with a cache in a folder; of what cannot be loaded, the message."""
+    from huggingface_hub import constants
 
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.removeprefix(constants.ENDPOINT)
 
-def load_elsewhere(endpoint: str, home: Path, *names: str) -> list[Any]:
-    """Load datasets in a process of its own: the hub's address is read when its client is imported."""
-    environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": str(home), "HF_HUB_DISABLE_TELEMETRY": "1"}
-    environment.pop("HF_HUB_OFFLINE", None)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *names], env=environment, capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 0, done.stderr
-    return list(json.loads(done.stdout))
+    def load(endpoint: str, home: Path, *names: str) -> list[Any]:
+        monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", endpoint + template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home))
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        told: list[Any] = []
+        for name in names:
+            try:
+                dataset = load_dataset(name)
+                told.append([dataset.name, [query.id for query in dataset], len(dataset.documents)])
+            except DatasetError as error:
+                told.append(str(error))
+        return told
+
+    return load
 
 
 def server() -> ModuleType:
@@ -169,7 +189,9 @@ def server() -> ModuleType:
 
 
 @pytest.mark.slow
-def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_path: Path) -> None:
+def test_an_id_is_read_from_the_hub_and_later_from_the_cache(
+    folder: Path, tmp_path: Path, load_from: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     hub_server = server()
     parquet = to_parquet(Path(shutil.copytree(folder, tmp_path / "parquet")))
     languages = in_languages(Path(shutil.copytree(folder, tmp_path / "languages")))
@@ -187,7 +209,7 @@ def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_p
         "BeIR/apart": apart,
     }
     with hub_server.hub(served, asked) as endpoint:
-        told = load_elsewhere(
+        told = load_from(
             endpoint,
             home,
             "hf:mteb/marrow",
@@ -200,6 +222,9 @@ def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_p
             "hf:mteb/languages",
             "hf:BeIR/apart",
         )
+        monkeypatch.setenv("RAGLIFT_MAX_BYTES", "800")
+        (large,) = load_from(endpoint, home, "hf:mteb/marrow")
+        monkeypatch.delenv("RAGLIFT_MAX_BYTES")
     marrow = ["marrow", ["1", "3", "9"], 5]
     assert told[:3] == [marrow, ["marrow", ["5", "9"], 5], ["parquet", ["1", "3", "9"], 5]]
     assert "a hub that does not give this dataset" in told[3]
@@ -208,8 +233,9 @@ def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_p
     assert told[6] == ["languages", ["1", "3", "5", "9"], 5]  # its card has the qrels of one split
     assert "expected subset= one of de, en" in told[7]
     assert told[8] == ["apart", ["1", "3", "9"], 5]
+    assert f"corpus.jsonl: found a file of {(folder / 'corpus.jsonl').stat().st_size:,} bytes" in large
     assert any(path.endswith("/resolve/" + hub_server.COMMIT + "/corpus.jsonl") for path in asked)
-    again = load_elsewhere("http://127.0.0.1:9", home, "hf:mteb/marrow", "hf:mteb/other", "hf:BeIR/apart")
+    again = load_from("http://127.0.0.1:9", home, "hf:mteb/marrow", "hf:mteb/other", "hf:BeIR/apart")
     assert again[0] == marrow
     assert "a hub that does not give this dataset" in again[1]
     assert again[2] == told[8]

@@ -50,6 +50,9 @@ def test_pairs_of_queries_and_nodes(fixtures: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
+        ('{"examples": [', "rag.json:1: "),
+        ({"queries": {}, "texts": {}}, "expected a list of examples, or the objects queries, corpus, relevant_docs"),
+        ({"queries": {"a": "?"}, "corpus": {"n": 3}, "relevant_docs": {}}, 'corpus."n": found 3'),
         ({"examples": [3]}, "examples[0]: found 3; expected an object"),
         ({"examples": [{"query": ""}]}, "examples[0].query: found an empty text"),
         ({"examples": [{"query": "x", "reference_contexts": "y"}]}, 'examples[0].reference_contexts: found "y"'),
@@ -67,7 +70,7 @@ def test_pairs_of_queries_and_nodes(fixtures: Path) -> None:
 )
 def test_every_fault_has_its_path(value: Any, expected: str, tmp_path: Path, faults: Callable[..., str]) -> None:
     path = tmp_path / "rag.json"
-    path.write_text(json.dumps(value), encoding="utf-8")
-    message = faults(path)
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    message = faults(path, format="llama-index")
     assert "rag.json (read as LlamaIndex): 1 fault;" in message
     assert expected in message

@@ -114,6 +114,26 @@ def test_ir_datasets_by_name(marrow: str, fixtures: Path) -> None:
     assert [passage.doc_id for passage in dataset.query("1").judged_irrelevant] == ["5836"]
 
 
+@pytest.mark.slow
+def test_what_ir_datasets_does_not_know_or_cannot_read(marrow: str, tmp_path: Path, faults: Faults) -> None:
+    ir_datasets = pytest.importorskip("ir_datasets")
+    assert f'found no dataset "{marrow}x" in ir_datasets' in faults(f"ir:{marrow}x")
+    files = {f"{name}_tsv": str(tmp_path / f"{name}.tsv") for name in ("docs", "queries")}
+    ir_datasets.registry.register(f"{marrow}-above", ir_datasets.create_dataset(**files))
+    ir_datasets.registry.register(f"{marrow}-above/test", ir_datasets.load(marrow))
+    said = faults(f"ir:{marrow}-above")
+    assert "found a dataset without qrels; expected a dataset with docs, queries and qrels" in said
+    assert f", as {marrow}-above/test" in said
+    with (tmp_path / "docs.tsv").open("a") as file:
+        file.write("5836\ta text of an id that is taken\n")
+    (tmp_path / "qrels").write_text("1 0 18670 5000\n")
+    said = faults(f"ir:{marrow}")
+    assert 'found the id "5836" again; expected a unique id' in said
+    assert 'qrels[0].relevance: found "5000"' in said
+    (tmp_path / "qrels").write_text("1 0 18670\n")
+    assert "found a dataset that ir_datasets cannot read (" in faults(f"ir:{marrow}")
+
+
 def test_ir_datasets_are_only_read_and_need_their_package(
     fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

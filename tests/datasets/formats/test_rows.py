@@ -181,6 +181,36 @@ def test_a_cell_holds_several_passages(cell: str, way: str, tmp_path: Path) -> N
     assert passages(load_dataset(path, decode={"passage": way})) == [["a", "b"]]
 
 
+def test_a_text_in_brackets_is_no_list_and_a_document_may_have_several_texts(tmp_path: Path) -> None:
+    assert passages(load_dataset(table(tmp_path, "question,passage", "Where?,[see the map]"))) == [["[see the map]"]]
+    rows = [
+        {"question": "Where?", "passage": {"text": ["here", "there"]}},
+        {"question": "Who?", "passage": [{"note": "x"}, {"note": "y"}]},
+    ]
+    path = written(tmp_path, "x.jsonl", rows)
+    dataset = load_dataset(path, columns={"passage": ["passage.text", "passage.note"]})
+    assert passages(dataset) == [["here", "there"], ["x", "y"]]
+    assert passages(load_dataset(written(tmp_path, "y.jsonl", rows[:1]), format="rows")) == [["here", "there"]]
+
+
+def test_a_list_without_items_leaves_what_is_around_it(tmp_path: Path) -> None:
+    value = {"cases": [{"q": "When?", "words": []}, {"q": "Why?", "words": [{"text": "so"}]}]}
+    path = written(tmp_path, "x.json", value)
+    dataset = load_dataset(path, columns={"question": "q", "passage": "text"}, root="cases.words")
+    assert passages(dataset) == [[], ["so"]]
+
+
+def test_parquet_that_is_ambiguous_or_too_large(
+    tmp_path: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = [pa.array(["When?"]), pa.array(["a"]), pa.array(["b"])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["question", "passage", "passage"]), tmp_path / "x.parquet")
+    assert "x.parquet: found two columns of one name" in faults(tmp_path / "x.parquet", format="rows")
+    pq.write_table(pa.table({"question": ["When?" * 100] * 1000}), tmp_path / "y.parquet")
+    monkeypatch.setenv("RAGLIFT_MAX_BYTES", "100000")
+    assert "found values that unpack to more than 100,000 bytes" in faults(tmp_path / "y.parquet", format="rows")
+
+
 def test_a_parquet_file_has_rows_too(tmp_path: Path) -> None:
     rows = [{"question": "When?", "passage": ["High water", "noon"], "grade": [2.0, 0.0]}]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
@@ -267,6 +297,11 @@ def test_workbooks_that_cannot_be_read(
         ("x.jsonl", [{"question": ["a"]}], {"format": "rows"}, "question: found a list of 1; expected a text"),
         ("x.csv", "question,passage\na,\"['b']\"\n", {}, "x.csv:2: passage: found a list in a cell"),
         ("x.json", {"rows": []}, {"root": "cases"}, "x.json: cases: found no such field; expected a list of objects"),
+        ("x.json", ["a"], {"format": "rows"}, 'x.json: [0]: found "a"; expected an object'),
+        ("x.json", '[{"question": ', {"format": "rows"}, "x.json:1: "),
+        ("x.jsonl", [{"question": "a", "passage": {"n": 1}}], {"format": "rows"}, "passage: found an object with"),
+        ("x.jsonl", [{"question": "a", "passage": "b", "grade": True}], {"format": "rows"}, "grade: found true"),
+        ("x.jsonl", [{"question": "a", "passage": "b", "grade": [2, None]}], {"format": "rows"}, "grade"),
         ("x.csv", "question,passage,\na,b,c\n", {}, 'x.csv:2: found "c" in column 3, which has no name'),
     ],
 )
@@ -283,6 +318,7 @@ def test_every_fault_says_where(
         ({"decode": {"passages": "json"}}, "decode: found 'passages'"),
         ({"decode": {"passage": ""}}, "expected 'json', 'literal' or a separator"),
         ({"split": "test"}, "found split= with format 'rows'"),
+        ({"delimiter": "::"}, "delimiter: found '::'; expected one character"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, Any], expected: str, tmp_path: Path) -> None:

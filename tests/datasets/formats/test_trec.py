@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError
 from raglift.types.labels import Fact, Passage, Query
 
 
@@ -73,3 +74,8 @@ def test_topics_that_are_malformed(
     (tmp_path / "qrels").write_text("", encoding="utf-8")
     message = faults(tmp_path / "qrels", topics=tmp_path / name)
     assert all(part in message for part in expected), message
+
+
+def test_qrels_alone_have_no_questions(qrels: Path) -> None:
+    with pytest.raises(ConfigurationError, match="found TREC qrels without topics; expected topics="):
+        load_dataset(qrels, format="trec")

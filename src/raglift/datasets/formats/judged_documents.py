@@ -87,10 +87,6 @@ class Judgments:
     def __contains__(self, query_id: str) -> bool:
         return query_id in self._by_query
 
-    def __len__(self) -> int:
-        """How many queries have judgments."""
-        return len(self._by_query)
-
     @property
     def grades(self) -> dict[str, dict[str, int]]:
         """The grade of each judged document of each query."""

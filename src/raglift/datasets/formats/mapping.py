@@ -324,8 +324,8 @@ class _Reader:
             if found is None or found.is_missing:
                 continue
             items = [each for item in found.items for each in self._decoded(item, name, row)]
-            is_list = found.is_list or len(items) != 1 or items[0] is not found.items[0]
-            return Found([each for item in items for each in _texts(item, 0)] if name == "passage" else items, is_list)
+            given = [each for item in items for each in _texts(item, 0)] if name == "passage" else items
+            return Found(given, found.is_list or len(given) != 1 or items[0] is not found.items[0])
         return None
 
     def _decoded(self, item: Item, name: str, row: Row) -> Iterator[Item]:

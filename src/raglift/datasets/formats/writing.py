@@ -10,7 +10,6 @@ from raglift.datasets.formats import beir, own
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.jsonl import check_queries
 from raglift.errors import ConfigurationError, DatasetError, Fault, LabelWarning
-from raglift.types.dataset import check_documents
 from raglift.utilities.limits import is_folder, is_there, user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, staging_folder
 from raglift.utilities.strict_files import survives_json
@@ -101,9 +100,7 @@ def _faults_of_target(path: Path) -> list[Fault]:
 def _faults_of(dataset: Dataset, format: WrittenFormat) -> list[Fault]:  # noqa: A002 — as in write_dataset
     """Return what a format cannot hold of a dataset, and what is wrong with the dataset itself."""
     faults: list[Fault] = []
-    check_documents(dataset.documents, faults)
-    if not faults:
-        check_queries(dataset.queries, dataset.documents, faults)
+    check_queries(dataset.queries, dataset.documents, faults)
     if faults:
         return faults
     here = Location("documents", faults)
