@@ -7,6 +7,8 @@ from pathlib import Path
 
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, Audit, Finding, Place
+from raglift.errors import Fault
+from raglift.types.anchors import InexactQuote, Resolution, UnresolvedLabel
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
@@ -101,6 +103,24 @@ def test_a_chunk_id_that_no_chunk_has_is_broken_where_the_chunks_are_known() -> 
     labels = Passage(chunk_id="a"), Passage(chunk_id="b")
     assert audited(*labels).findings == ()
     assert kinds(audited(*labels, chunks=[Chunk("text", id="a")]).broken) == [("missing chunk", "relevant[1]")]
+
+
+def test_what_loading_left_out_or_found_in_other_words_is_told() -> None:
+    fault = Fault("queries.jsonl:1: relevant[0]", "no such words", "words of the document")
+    left = UnresolvedLabel("relevant[0]", "the keepr", fault, "q")
+    inexact = InexactQuote("relevant[1].from", "the kepper", "the keeper", 0.9, "tower", 4, 14, "q")
+    query = Query("q", "?", (Fact((Passage("trimmed the wick, and wrote"),)),))
+    found = audit(Dataset((query,), (TOWER,), resolution=Resolution((inexact,), (left,), labels=3)))
+    unresolved, other = found.findings
+    assert (unresolved.kind, unresolved.query_id, unresolved.where) == ("unresolved", "q", "relevant[0]")
+    assert "found no such words; expected words of the document (queries.jsonl:1" in unresolved.detail
+    assert (other.kind, other.places) == ("inexact", (Place("tower", 4, 14),))
+    assert "90% alike" in other.detail
+
+
+def test_alternatives_that_come_again_are_one_finding() -> None:
+    passages = (Passage("The keeper climbed the tower"), Passage("trimmed the wick, and wrote"))
+    assert kinds(audited(passages, passages).broken) == [("duplicate fact", "relevant[1][0]")]
 
 
 def test_without_documents_nothing_is_said_of_where_texts_are() -> None:

@@ -64,6 +64,23 @@ def test_what_occurs_several_times_or_nowhere_is_left_and_listed(tmp_path: Path)
     assert found.left[1].reason == "it occurs nowhere"
 
 
+def test_grades_and_annotators_stay_with_a_text_that_is_replaced(tmp_path: Path) -> None:
+    annotator = {"model": "gpt", "prompt": "p", "date": "2026-11-21"}
+    given = {"text": "trimmed the wick, and wrote the day", "grade": 2, "annotator": annotator}
+    found = relabel(written(tmp_path, given, [{"chunk": "c1"}, "trimmed the wick"]), [DOCUMENT], "offsets")
+    start = TEXT.index("trimmed")
+    place = {"doc": "tower", "start": start, "end": start + len(given["text"])}
+    shorter = {"doc": "tower", "start": start, "end": start + len("trimmed the wick")}
+    assert labels(found) == [{**place, "grade": 2, "annotator": annotator}, [{"chunk": "c1"}, shorter]]
+
+
+def test_a_text_that_ends_within_a_character_is_left_with_the_reason(tmp_path: Path) -> None:
+    document = Document("d", "They waited at the Kad\u0130, and the boat came late in the evening.")
+    found = relabel(written(tmp_path, "waited at the kadi", "and the boat came late"), [document])
+    assert found.left[0].reason == "it begins or ends within a character of d: é may be written as e and an accent"
+    assert labels(found)[1] == {"doc": "d", "from": "and the boat came", "to": "the boat came late"}
+
+
 def test_everything_else_is_kept(tmp_path: Path) -> None:
     given = [
         {"doc": "tower", "from": "trimmed the wick", "to": "book", "grade": 2},
@@ -92,6 +109,11 @@ def test_a_file_that_cannot_be_read_is_told_with_every_fault(tmp_path: Path) -> 
     with pytest.raises(DatasetError, match="nothing was written") as caught:
         relabel(path, [DOCUMENT])
     assert len(caught.value.faults) == 3
+    line = '{"id": "1", "query": "q", "relevant": []}\n'
+    for text, message in ((line * 2, 'id: found the id "1" again; expected a unique id'), ("\n", "found no queries")):
+        path.write_text(text)
+        with pytest.raises(DatasetError, match=message):
+            relabel(path, [DOCUMENT])
 
 
 @pytest.mark.slow

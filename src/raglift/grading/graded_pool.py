@@ -37,8 +37,6 @@ def frame_of(pairs: Pool, k: int) -> list[tuple[int, int]]:
 
 def is_sum_over_hits(metric: Metric) -> bool:
     """Whether a metric of a query is Σ weight(rank) · gain(grade) over its first k hits, with no other term."""
-    if metric.k is None:
-        return False
     if metric.name == "rbp":
         return UTILITY.of(metric) == UTILITY.values[0]
     return metric.name in ("precision", "dcg")

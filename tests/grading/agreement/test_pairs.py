@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
+from raglift.errors import ConfigurationError
 from raglift.grading.comparing import agreement, agreement_of
 from raglift.grading.labels import labels_of_people
 from raglift.grading.pooling import pool
@@ -93,6 +94,7 @@ def test_pairs_of_one_query_are_no_independent_evidence():
         ([1, 1, 1], [1, 0, 1], [0, 1, 2], "kappa", "people found every pair relevant"),
         ([0, 0, 0], [1, 0, 1], [0, 1, 2], "kappa", "people found no pair relevant"),
         ([0, 1, 1], [1, 0, 1], [0, 1, 2], "weighted", "people gave no two positive grades"),
+        ([2, 2, 2], [2, 2, 2], [0, 1, 2], "weighted", "people gave no two positive grades"),
         ([0, 1, 5], [1, 0, 3], [0, 1, 2], "weighted", "people's grades go to 5 and the model's to 3"),
         ([0, 1, 5], [1, 0, 3], [0, 1, 2], "same", "not one scale"),
     ],
@@ -130,6 +132,22 @@ def test_pairs_that_match_no_label_count_as_irrelevant_or_are_left_out():
     assert (without.pairs, without.assumed, without.left_out) == (2, 0, 2)
     assert "1 pair matching no label of people: counted as irrelevant" in str(counted)
     assert "2 pairs left out" in str(without)
+
+
+def test_grades_and_settings_that_do_not_fit_are_refused():
+    query = labelled(Passage(HITS[0]))
+    found = pooled(query)
+    for threshold in (4, 7):
+        with pytest.raises(ConfigurationError, match=rf"threshold: found {threshold}; expected 1 to 3, the highest"):
+            agreement(found, [query], [(1, 0, 0, 0)], threshold=threshold)
+    with pytest.raises(ConfigurationError, match=r"found 2 grades of 1 queries; expected one for each of the 4 chunks"):
+        agreement(found, [query], [(1, 0)])
+
+
+def test_a_scale_that_people_did_not_use_to_its_end_is_told():
+    found = agreed([0, 1, 2, 2, 0, 1], [0, 1, 2, 2, 1, 1], range(6))
+    assert found.weighted.value is not None
+    assert "people's grades go to 2 and the model's to 3: if these are two scales" in " ".join(str(found).split())
 
 
 def test_queries_that_people_did_not_label_are_no_evidence():

@@ -95,6 +95,17 @@ def test_grades_that_cannot_be_joined_are_refused(world, change, message):
         rl.correct(world.runs, world.graded, changed(world.sample(40), **change))
 
 
+def test_only_grades_of_what_was_drawn_are_filled_in(world):
+    sample = rl.sample_for_grading(world.runs, 30)
+    key = (sample.pairs[0].query, sample.pairs[0].chunk)
+    assert repr(sample.with_grades({key: 2})) == "HumanSample(30 pairs, 1 graded; pairs drawn)"
+    with pytest.raises(ConfigurationError, match='found one of query "q1" and chunk "c9"; expected pairs'):
+        sample.with_grades({("q1", "c9"): 1})
+    for wrong in (-1, 1.0, True):
+        with pytest.raises(ConfigurationError, match=rf"found {wrong}; expected an integer from 0 to"):
+            sample.with_grades({key: wrong})
+
+
 def test_too_few_grades_are_refused_with_how_many_are_missing(world):
     with pytest.raises(ConfigurationError, match="found 12 graded pairs; expected at least 20: grade 8 more"):
         rl.correct(world.runs, world.graded, world.sample(12))

@@ -1,5 +1,6 @@
 """Figures corrected by grades of single pairs: sums over hits."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -172,6 +173,28 @@ def test_metrics_that_are_no_sum_over_hits_are_refused_with_the_reason(world):
     for metric in ("ndcg@10", "rr@10", "recall@10", "hit_rate@10", "ap@10", "rbp(gain=graded)@10"):
         with pytest.raises(ConfigurationError, match=r"no sum over hits.*sampled='queries'"):
             rl.correct(world.runs, world.graded, sample, metrics=[metric])
+
+
+def test_grades_of_other_runs_are_refused(world):
+    shallow = replace(world, runs={"first": world.runs["first"]}).graded
+    with pytest.raises(ConfigurationError, match=r"found none of \d+ pairs of these evaluations.*of the same runs"):
+        rl.correct(world.runs, shallow, world.sample(50))
+
+
+def test_what_is_corrected_is_a_frame_and_a_figure_by_its_name(world):
+    found = rl.correct(world.runs, world.graded, world.sample(50), metrics=["precision@10"])
+    assert repr(found).startswith("Correction('made', corrected by 50 human grades, 3 figures")
+    frame = found.to_frame()
+    assert list(frame["corrected"]) == [figure.corrected.estimate for figure in found.figures]
+    with pytest.raises(KeyError, match=r"dcg@10 of 'first/retrieve'.*; there are precision@10 of 'first/retrieve', "):
+        found.figure("dcg@10", "first/retrieve")
+
+
+def test_only_sums_over_hits_have_weights(world):
+    frame = frame_of(world.pool, 10)
+    for metric in ("ndcg@10", "recall@tokens(100)"):
+        with pytest.raises(ConfigurationError, match=f"found {re.escape(metric)}; expected a metric that is a sum"):
+            weights_of(parse(metric), world.pool, frame, "first/retrieve")
 
 
 def test_grades_of_more_runs_serve_some_of_them_and_others_are_refused(world):

@@ -73,6 +73,8 @@ def test_metrics_that_have_no_value_a_query_are_refused(world):
     sample = world.sample(25, sampled="queries")
     with pytest.raises(ConfigurationError, match="found no depth in hits"):
         rl.correct(world.runs, world.graded, sample, metrics=["ndcg@tokens(100)"])
+    with pytest.raises(ConfigurationError, match="SpanPrecision@10: it cannot be computed from grades alone"):
+        rl.correct(world.runs, world.graded, sample, metrics=["span_precision@10"])
 
 
 @pytest.mark.slow

@@ -113,6 +113,13 @@ def test_every_pair_is_graded_once(server: OpenAIServer, pairs: Pool, cache: Cac
     assert graded.usage.input > 0
 
 
+def test_what_has_no_words_is_not_sent(server: OpenAIServer, cache: Cache) -> None:
+    graded = grade(pool(run_of({WHO: [" \n", LAMP]}), depth=3), cache=cache)
+    assert by_text(graded)["q0", LAMP] == 2
+    assert len(server.requests) == estimate_grading(graded.pool, cache=cache).prompts == 1
+    assert repr(graded) == "Graded(2 pairs by openai:gpt-4o-mini; print() shows the grades)"
+
+
 def test_the_model_is_told_to_think_before_it_grades(server: OpenAIServer, pairs: Pool, cache: Cache) -> None:
     grade(pairs, cache=cache)
     body = str(server.requests[0].body)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
+from raglift.grading.grading import grade
 from raglift.grading.pooling import pool
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
@@ -39,6 +40,9 @@ def test_every_stage_of_every_system_is_pooled_with_its_ranks():
     pooled = pool({"one": first, "two": second}, depth=2)
     assert pooled.systems == ("one/retrieve", "one/rerank", "two/retrieve")
     assert (pooled.depth, pooled.name, len(pooled)) == (2, "light", 4)
+    assert repr(pooled) == (
+        "Pool('light', 1 queries, 4 pairs, the first 2 hits of one/retrieve, one/rerank, two/retrieve)"
+    )
     assert {each.chunk.text: each.ranks for each in pooled.queries[0].chunks} == {
         "a": {"one/retrieve": 1},
         "b": {"one/retrieve": 2, "one/rerank": 2},
@@ -98,6 +102,8 @@ def test_what_cannot_be_pooled_is_refused_by_name():
             pool({"a": first, "b": second})
     with pytest.raises(ConfigurationError, match="no hit"):
         pool(found())
+    with pytest.raises(ConfigurationError, match=r"pool: found raglift.*Evaluation; expected a Pool"):
+        grade(first, "openai:gpt-4o-mini")
     for depth in (0, True, 2.5):
         with pytest.raises(ConfigurationError, match="depth"):
             pool(first, depth=depth)

@@ -13,7 +13,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.errors import ConfigurationError
 from raglift.llm.replies import FilledPrompt
 from raglift.utilities.display import encodable
 
@@ -60,10 +59,7 @@ def load_prompt(name: str) -> Prompt:
         name: its file in this folder, without `.md`.
     """
     text = read_prompt_part(name)
-    before, found, rest = text.partition(_SYSTEM)
-    system, divided, user = rest.partition(_USER)
-    if before.strip() or not found or not divided:
-        raise ConfigurationError(f"the prompt {name}.md: expected the parts {_SYSTEM.strip()} and {_USER.strip()}")
+    system, _, user = text.partition(_SYSTEM)[2].partition(_USER)
     return Prompt(name, f"{system.strip()}\n\n{read_prompt_part('data').strip()}", user.strip())
 
 
