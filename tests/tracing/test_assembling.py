@@ -77,6 +77,49 @@ def test_a_retriever_around_one_that_returned_the_same_hits_reranks_them(tmp_pat
     ]
 
 
+OUTER = retriever("outer", "lamp", "lamp", at=1)
+SHORT = {"parent": "outer", "at": 2}
+
+
+@pytest.mark.parametrize(
+    ("spans", "stages"),
+    [
+        (
+            [
+                OUTER,
+                retriever("a", "x", "gulls", "lamp", **SHORT),
+                reranker("r", ["gulls"], "lamp", parent="outer", at=9),
+            ],
+            [["gulls", "lamp"], ["lamp"]],
+        ),
+        (
+            [
+                OUTER,
+                retriever("a", "x", "gulls", "lamp", **SHORT),
+                retriever("b", "x", "keeper", **SHORT),
+                reranker("r", ["gulls", "lamp", "keeper"], "lamp", parent="outer", at=9),
+            ],
+            [["gulls", "lamp", "keeper"], ["lamp"]],
+        ),
+        ([OUTER, reranker("r", ["gulls", "lamp"], "lamp", **SHORT)], [["gulls", "lamp"], ["lamp"]]),
+        ([retriever("outer", "lamp", at=1), retriever("a", "x", "gulls", **SHORT)], [["gulls"]]),
+        ([OUTER, retriever("a", "x", "gulls", **SHORT)], [["lamp"]]),
+    ],
+    ids=["a reranker", "several and a reranker", "a reranker alone", "no hits of its own", "other hits"],
+)
+def test_what_is_in_a_retriever_is_its_stages(tmp_path: Path, spans: list[Any], stages: list[list[str]]) -> None:
+    (call,) = calls(only(read(tmp_path, [agent(), *spans])))
+    assert call[2] == stages
+
+
+def test_a_reranker_may_have_hits_of_no_retriever_in_the_trace(tmp_path: Path) -> None:
+    alone = [agent(), reranker("r", ["gulls", "lamp"], "lamp", at=20)]
+    assert calls(only(read(tmp_path, alone))) == [("", "?", [["gulls", "lamp"], ["lamp"]])]
+    found = retriever("a", "lamp", "gulls", at=1)
+    (call,) = calls(only(read(tmp_path, [*alone, found])))
+    assert call == ("", "lamp", [["gulls"], ["lamp"]])
+
+
 def test_the_retrievers_of_an_ensemble_are_no_calls(tmp_path: Path) -> None:
     spans = [
         agent(),
@@ -108,6 +151,8 @@ def test_a_tool_around_a_retriever_names_the_call(tmp_path: Path) -> None:
         {"content": [{"type": "text", "text": json.dumps({"hits": [{"text": TEXTS["lamp"], "id": "lamp"}]})}]},
         {"structuredContent": {"results": [{"text": TEXTS["lamp"], "id": "lamp"}]}, "content": []},
         [{"node": {"id_": "lamp", "text": TEXTS["lamp"], "metadata": {}}, "score": 0.3}],
+        [[{"text": TEXTS["lamp"], "id": "lamp"}]],
+        [{"text": TEXTS["lamp"], "id": "lamp", "start": 7}],
         [{"lc": 1, "type": "constructor", "id": ["Document"], "kwargs": {"page_content": TEXTS["lamp"], "id": "lamp"}}],
     ],
 )
@@ -117,7 +162,17 @@ def test_a_tool_that_returns_documents_is_a_call(tmp_path: Path, answer: Any) ->
     assert session.calls[0].ranking[0].chunk.text == TEXTS["lamp"]
 
 
-@pytest.mark.parametrize("answer", ["42", '{"sum": 42}', "[1, 2]", '["a", "b"]', '[{"role": "user", "content": "x"}]'])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "42",
+        '{"sum": 42}',
+        "[1, 2]",
+        '["a", "b"]',
+        '[{"role": "user", "content": "x"}]',
+        '[{"n": 1}]',
+    ],
+)
 def test_a_tool_that_returns_something_else_is_none(tmp_path: Path, answer: str) -> None:
     spans = [agent(), tool("adds", "{}", answer, at=1), retriever("a", "lamp", "lamp", at=30)]
     assert calls(only(read(tmp_path, spans))) == [("", "lamp", [["lamp"]])]
@@ -136,6 +191,36 @@ def test_a_call_of_a_search_tool_in_vain_or_with_an_error_is_a_call(tmp_path: Pa
     session = only(read(tmp_path, spans))
     assert calls(session) == [("search", "a", [[]]), ("search", "b", [["lamp"]]), ("search", "c", [])]
     assert [call.error for call in session.calls] == [None, None, "ConnectionError('refused')"]
+
+
+def test_the_error_of_a_tool_is_that_of_the_search_in_it(tmp_path: Path) -> None:
+    failed = {"status": {"code": 2, "message": "ConnectionError('refused')"}}
+    spans = [
+        agent(),
+        tool("search", '{"query": "lamp"}', "", at=1, **failed),
+        span("a", kind("RETRIEVER", "lamp"), "search", at=2),
+        retriever("b", "keeper", "keeper", at=40),
+    ]
+    first, second = only(read(tmp_path, spans)).calls
+    assert (first.tool, first.error, second.error) == ("search", "ConnectionError('refused')", None)
+
+
+def test_secrets_in_lists_of_arguments_are_hidden_and_what_lies_too_deep_left_out(tmp_path: Path) -> None:
+    deep: Any = "x"
+    for _ in range(40):
+        deep = {"inner": deep}
+    given = json.dumps({"query": "lamp", "filters": [{"api_key": "sk-live-8Zk2Lm4Qx9"}, 3], "deep": deep})
+    found = json.dumps([{"text": TEXTS["lamp"], "id": "lamp"}])
+    (call,) = only(read(tmp_path, [agent(), tool("search", given, found)])).calls
+    assert call.arguments["filters"] == [{"api_key": "***"}, 3]
+    assert "x" not in str(call.arguments["deep"])
+
+
+def test_the_answer_of_a_named_tool_may_be_a_message(tmp_path: Path) -> None:
+    parts = [{"type": "text", "text": TEXTS["lamp"]}, {"type": "image", "n": 1}, 7]
+    answer = json.dumps({"type": "tool", "data": {"content": parts}})
+    (call,) = only(read(tmp_path, [agent(), tool("look", "lamp", answer)], text_tools=["look"])).calls
+    assert [hit.chunk.text for hit in call.ranking] == [TEXTS["lamp"]]
 
 
 def test_a_named_tool_whose_answer_is_a_text_is_a_call_of_one_hit(tmp_path: Path) -> None:
@@ -253,6 +338,8 @@ def test_hits_of_the_genai_conventions_may_be_ids_alone(tmp_path: Path) -> None:
         json.dumps({"messages": [{"type": "human", "data": {"content": QUESTION, "type": "human"}}]}),
         json.dumps({"messages": [[{"lc": 1, "kwargs": {"content": QUESTION, "type": "human"}}]]}),
         json.dumps({"messages": [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]}),
+        json.dumps({"input": 42, "messages": [7, [], ["user", QUESTION]]}),
+        json.dumps({"messages": "none", "n": 3, "query": QUESTION}),
         json.dumps({"query_bundle": {"query_str": QUESTION}}),
         json.dumps([{"role": "system", "content": "be brief"}, {"role": "user", "content": QUESTION}]),
         f"  {QUESTION.upper()}\n",
@@ -346,9 +433,19 @@ def test_what_a_model_is_given_to_rerank_is_no_context(tmp_path: Path) -> None:
     assert context(only(read(tmp_path, spans))) == ["lamp"]
 
 
+def test_documents_may_be_a_list_in_one_attribute(tmp_path: Path) -> None:
+    hits = [
+        {"document": {"content": TEXTS[name], "id": name, "metadata": {"source": "a.md"}}} for name in ("gulls", "lamp")
+    ]
+    found = {**kind("RETRIEVER", "lamp"), "retrieval.documents": json.dumps([*hits, 3])}
+    session = only(read(tmp_path, [agent(), span("a", found, "agent", at=1)]))
+    assert calls(session) == [("", "lamp", [["gulls", "lamp"]])]
+    assert {hit.chunk.doc_id for hit in session.calls[0].ranking} == {"a.md"}
+
+
 def test_an_error_of_the_root_is_that_of_the_session(tmp_path: Path) -> None:
     event = {"name": "exception", "attributes": [{"key": "exception.message", "value": value("no more steps")}]}
-    root = agent(status={"code": "STATUS_CODE_ERROR"}, events=[event])
+    root = agent(status={"code": "STATUS_CODE_ERROR"}, events=[3, {"name": "log"}, event])
     assert only(read(tmp_path, [root, retriever("a", "x", "lamp")])).error == "no more steps"
 
 

@@ -33,6 +33,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "not UTF-8": (as_text().encode().replace(b"lamp", b"l\xe4mp"), "which is not UTF-8"),
     "spans are no list": (json.dumps({"resourceSpans": {"a": 1}}).encode(), "expected a list of objects"),
     "no span at all": (json.dumps(request([])).encode(), "no spans"),
+    "a number in a list": (b"[3]", "[0]: found 3; expected a trace"),
     "gzip that ends too early": (gzip.compress(as_text().encode())[:60], "gzip that ends too early"),
 }
 
@@ -55,6 +56,8 @@ DAMAGED: dict[str, tuple[str, str, str]] = {
     "an end before the start": (changed(1, endTimeUnixNano="1600000000000000000"), "before it begins", "no_retrieval"),
     "a span without id": (changed(1, spanId=""), "the id of the span", "no_retrieval"),
     "attributes that are no list": (changed(1, attributes={"a": 1}), "a list of keys and values", "no_retrieval"),
+    "a parent that is a number": (changed(1, parentSpanId=7), "expected an id: a text", "no_retrieval"),
+    "a span that is a number": (as_text([*WHOLE, 3]), "spans[2]: found 3; expected an object", ""),
     "parents in a circle": (as_text(CIRCLE), "", "damaged"),
     "a circle beside a root": (as_text([*WHOLE, *CIRCLE]), "", "damaged"),
     "two spans of one id": (as_text([*WHOLE, {**WHOLE[1], "name": "other"}]), "", "damaged"),
@@ -73,6 +76,22 @@ def test_a_damaged_trace_is_listed(tmp_path: Path, name: str) -> None:
     if reason:
         assert [trace.reason for trace in of_damaged] == [reason]
     assert "whole" in {trace.trace_id for trace in imported.traces if trace.query_id == "q1"}
+
+
+def test_attributes_without_a_value_are_left_out(tmp_path: Path) -> None:
+    spans = json.loads(json.dumps(WHOLE))
+    spans[0]["attributes"] += [3, {"key": "a"}, {"key": "b", "value": 3}, {"key": "c", "value": {"bytesValue": "eA=="}}]
+    imported = read(tmp_path, spans)
+    assert not imported.faults
+    assert [session.query_id for session in imported.sessions] == ["q1"]
+
+
+@pytest.mark.parametrize("around", ["trace", "scope"])
+def test_the_answer_of_tempo_and_one_scope_are_read(tmp_path: Path, around: str) -> None:
+    whole = {"trace": request(WHOLE)} if around == "trace" else {"scopeSpans": [{"spans": WHOLE}]}
+    (tmp_path / "traces.json").write_text(json.dumps(whole), encoding="utf-8")
+    imported = rl.read_traces(tmp_path / "traces.json", DATA)
+    assert [session.query_id for session in imported.sessions] == ["q1"]
 
 
 def test_a_span_that_comes_twice_counts_once(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import raglift as rl
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.tracing import TraceImport
 
-from .spans import DATA, QUESTION, TEXTS, agent, kind, model, read, request, retriever, span
+from .spans import DATA, QUESTION, TEXTS, agent, documents, kind, model, read, request, retriever, span
 
 
 def reasons(imported: TraceImport) -> list[tuple[str, str]]:
@@ -46,6 +46,7 @@ def test_traces_of_one_query_are_repetitions_in_the_order_of_their_starts(tmp_pa
         {"metadata": {"query_id": "q2"}},
         {"tag.tags": ["nightly", "query_id:q2"]},
         {"tag.tags": ["query_id=q2"]},
+        {"tag.tags": [3, "query_id:q2"]},
     ],
 )
 def test_an_id_is_an_attribute_a_field_of_the_metadata_or_a_tag(tmp_path: Path, attributes: dict[str, Any]) -> None:
@@ -150,3 +151,9 @@ def test_arguments_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         rl.read_traces(tmp_path, DATA)
     with pytest.raises(DatasetError, match="no readable file"):
         rl.read_traces(tmp_path / "none.json", DATA)
+
+
+def test_a_trace_in_which_nobody_asks_has_no_question(tmp_path: Path) -> None:
+    found = {**kind("RETRIEVER"), **documents("retrieval.documents", "lamp")}
+    silent = [span("agent", kind("AGENT")), span("a", found, "agent", at=1)]
+    assert reasons(read(tmp_path, silent)) == [("no_question", "")]
