@@ -59,3 +59,10 @@ def test_settings_that_do_not_differ_gain_nothing_and_the_best_looks_better():
 def test_wrong_options_are_told(options: dict[str, int], told: str):
     with pytest.raises(ConfigurationError, match=told):
         tuned(np.zeros((3, 20)), SETTINGS[:3], METRIC, ["a"], **options)
+
+
+def test_a_setting_that_is_best_as_it_is_is_kept():
+    values = np.vstack([np.full(20, 0.6), np.full(20, 0.5)])
+    found = tuned(values, SETTINGS[:2], METRIC, ["a"])
+    assert found.best == 0
+    assert f"Keep {SETTINGS[0]}: no other setting has a higher NDCG@10" in " ".join(str(found).split())

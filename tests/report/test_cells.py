@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
 
 from raglift.metrics.parsing import parse
 from raglift.rendering.document import Cell
-from raglift.report.cells import change_cell, mean_cell, share_cell
+from raglift.report.cells import change_cell, mean_cell, share_cell, stage_mean_cell
+from raglift.results.evaluation import Evaluation
 from raglift.stats.intervals import Interval
 
 
@@ -20,6 +22,12 @@ def test_what_may_exceed_1_has_no_bar_beside_metrics_from_0_to_1() -> None:
     assert bar(quality) == (0.25, 0.5, 0.75)
     tokens = mean_cell(parse("context_tokens@3"), 500.0, Interval(400.0, 600.0))
     assert (tokens.text, tokens.interval, bar(tokens)) == ("500.0", "[400.0, 600.0]", (None, None, None))
+
+
+def test_a_metric_that_was_not_scored_is_a_dash(ranked: Callable[..., Evaluation]) -> None:
+    evaluation = ranked([1, 2])
+    assert stage_mean_cell(evaluation, parse("ndcg@3"), 0.95) == Cell("–", "muted")
+    assert stage_mean_cell(evaluation, parse("rr@3"), 0.95).text == "0.750"
 
 
 def test_a_mark_stands_at_the_figure_whether_or_not_the_interval_is_shown() -> None:

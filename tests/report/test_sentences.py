@@ -208,3 +208,12 @@ def test_what_was_tried_is_not_advised(tried, has_reranker, advice):
     lost = [OutcomeFacts("not_retrieved", None, 5, ("q",))]
     told = next_step(10, lost, 10, has_reranker=has_reranker, tried=tried)
     assert told == f"Next: try {advice}: 5 of 10 facts are not found by rank 10, and they are not retrieved."
+
+
+def test_where_little_is_lost_other_things_are_advised():
+    lost = [OutcomeFacts("not_retrieved", None, 1, ("q",))]
+    told = next_step(100, lost, 10, has_reranker=False)
+    assert told.startswith(
+        "Next: look at latency and cost, or ask harder questions: 99 of 100 facts are found by rank 10"
+    )
+    assert next_step(0, [], 10, has_reranker=False) == ""

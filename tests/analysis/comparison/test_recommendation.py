@@ -174,6 +174,12 @@ def test_what_the_recommended_system_truncates_is_said_with_the_best_that_trunca
     assert "86 of 404 chunks (21%)" in found.to_markdown()
 
 
+def test_where_every_model_truncates_no_other_system_is_named(systems):
+    found = compare({name: truncating(each, 86) for name, each in systems.items()}, primary="rr@3").recommend()
+    assert found.best_without_truncation is None
+    assert "truncates 86 of 404 chunks (21%); no system reads everything." in view_of(found).lead
+
+
 @pytest.mark.parametrize(
     ("ranks", "reranked", "advice"),
     [

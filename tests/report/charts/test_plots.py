@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import raglift as rl
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.stats.intervals import difference_interval
+from raglift.types.labels import Fact, Passage, Query
 
 pytestmark = pytest.mark.slow
 
@@ -133,8 +135,27 @@ def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any)
         ConfigurationError, match="rr@3 before and after cannot be compared, because rerank returns no more hits"
     ):
         ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2).plot.lift("rr@3")
+    cut = rl.compare({"a": ranked([1, 2], top_n=2), "b": ranked([1, 2])}, primary="rr@3").plot
+    with pytest.raises(ConfigurationError, match="found no two systems that can be compared in rr@3"):
+        cut.differences("rr@3")
     with pytest.raises(ConfigurationError, match="found no index_bytes of any system"):
         compared.plot.tradeoff(cost="index_bytes")
+
+
+def test_sessions_have_curves_over_calls_and_tokens(ranked: Any) -> None:
+    words = [f"the stone with the number {number:04d} lies at the ford" for number in range(2)]
+    facts = tuple(Fact((Passage(text),)) for text in words)
+    data = rl.Dataset((Query("q", "Where do the stones lie?", facts),))
+    found = [rl.Call.of(f"stone {number}", [rl.Chunk(text)]) for number, text in enumerate([*words, *["none"] * 18])]
+    patient, hasty = (rl.evaluate_sessions([rl.Session("q", calls)], data) for calls in (found, found[:1]))
+    after = [row["v"] for row in rows(patient.plot.recall_after_calls(), "v")]
+    assert (after[:3], after[-1]) == ([0.0, 0.5, 1.0], 1.0)  # from no call on
+    assert "50% after call 1" in patient.plot.recall_after_calls().description
+    assert "100% after" in patient.plot.recall_after_tokens().description
+    both = rl.compare({"patient": patient, "hasty": hasty}).plot
+    for chart in (both.recall_after_calls(), both.recall_after_tokens()):
+        assert "patient: 50% after" in chart.description
+        assert "hasty: 50% after" in chart.description
 
 
 def test_every_chart_is_a_picture_says_in_words_what_it_shows_and_no_name_is_an_expression(
