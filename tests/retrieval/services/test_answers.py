@@ -82,7 +82,10 @@ def test_a_field_that_some_hits_leave_out_is_unknown_there_and_one_that_all_do_i
         ({"results": [{"text": "a"}, {"words": "b"}]}, {}, "hit 2 has nothing for text"),
         ({"results": [{"text": "a", "n": {}}]}, {"id": "n"}, "hit 1 has a mapping for id"),
         ({"results": [{"text": "a", "n": "high"}]}, {"score": "n"}, "hit 1 has a text for score"),
+        ({"results": [{"text": "a", "n": "inf"}]}, {"score": "n"}, "hit 1 has a text for score"),
+        ({"results": [{"text": "a", "n": 10**18}]}, {"start": "n"}, "hit 1 has a number for start"),
         ({"results": [{"text": "a", "n": "b"}]}, {"metadata": "n"}, "a text at metadata: n"),
+        ({"a": {"b": {"c": {"d": {"e": {"f": 1}, "g": [2]}}}}}, {}, '{"d": {"e": {…}, "g": […]}}'),
         ({"results": [{"id": "lamp.md#3"}]}, {}, "let the service return them"),
         (
             {"ok": False, "error": {"message": "shard 3 is offline"}},
@@ -115,6 +118,19 @@ def test_a_key_that_is_given_holds_the_document(hit: object, doc_id: str | None)
             [hit]
         )
         assert chunk.doc_id == str(hit["doc_id"]), "a path says more than a key"
+
+
+@pytest.mark.parametrize(
+    ("answer", "paths", "found"),
+    [
+        ({"data": {"rows": None}}, {"hits": "data.rows"}, []),
+        (["The lamp."], {"hits": ".", "text": "."}, [("The lamp.", None)]),
+        ([{"text": "The lamp.", "score": "high"}], {}, [("The lamp.", None)]),
+        ([{"text": "The lamp.", "score": "high", "rank": 2}], {"score": "rank"}, [("The lamp.", 2.0)]),
+    ],
+)
+def test_hits_and_scores_as_some_services_write_them(answer: object, paths: dict[str, str], found: list) -> None:
+    assert [(chunk.text, score) for chunk, score in read(answer, **paths)] == found
 
 
 json_values = st.recursive(

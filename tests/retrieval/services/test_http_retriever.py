@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.addresses import proxy_of
-from raglift.retrieval.services.http_retriever import HttpRetriever
+from raglift.retrieval.services.http_retriever import HttpRetriever, reason_of
 from raglift.testing.search_server import SearchAnswer, SearchServer
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Query
@@ -53,6 +54,12 @@ def test_by_default_query_and_k_are_posted_and_the_usual_names_are_read() -> Non
     chunk = hit.chunk
     assert (chunk.text, chunk.id, chunk.doc_id, chunk.start, chunk.end) == ("The lamp.", "7", "a", 0, 9)
     assert hit.score == 0.5
+
+
+def test_a_mapping_that_says_get_alone_sends_query_and_k_as_parameters() -> None:
+    with asked(GOOD, {"method": "GET"}) as (retriever, server):
+        assert len(retriever.retrieve_one("lamp", 5)) == 1
+    assert parse_qs(urlsplit(server.requests[0].target).query) == {"query": ["lamp"], "k": ["5"]}
 
 
 @pytest.mark.slow
@@ -122,6 +129,15 @@ def test_an_unset_variable_is_told_before_anything_is_asked() -> None:
     )
 
 
+def test_a_header_of_other_letters_and_a_field_of_tools_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN_FOR_TEST", "schlüssel")
+    with pytest.raises(ConfigurationError, match="the header X-Token: found letters") as raised:
+        HttpRetriever("http://127.0.0.1:9/x", {"headers": {"X-Token": "${TOKEN_FOR_TEST}"}})
+    assert "schl" not in str(raised.value)
+    with pytest.raises(ConfigurationError, match="mapping: found tool with an HTTP service; expected a mapping with"):
+        HttpRetriever("http://127.0.0.1:9/x", {"tool": "search"})
+
+
 @pytest.mark.parametrize(
     ("reply", "said", "passing"),
     [
@@ -154,6 +170,17 @@ def test_an_answer_that_takes_too_long_says_so() -> None:
     assert str(failure(SearchAnswer(seconds=9), {"timeout": 0.3})) == "no answer within 0.3 s"
 
 
+def test_an_answer_without_encryption_and_a_name_that_is_unknown_are_named_as_reasons() -> None:
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    incoming.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    with pytest.raises(ssl.SSLError) as raised:
+        ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="a.invalid").do_handshake()
+    assert reason_of(raised.value) == "WRONG_VERSION_NUMBER"
+    failed = OSError("All connection attempts failed")
+    failed.__cause__ = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    assert reason_of(failed) == "Name or service not known"
+
+
 def test_a_service_that_is_started_later_is_asked() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -179,6 +206,7 @@ def test_it_can_be_asked_on_any_event_loop_again_and_again() -> None:
         async def twice() -> int:
             found = await asyncio.gather(retriever.aretrieve_one("a", 1), retriever.aretrieve_one("b", 1))
             await retriever.aclose()
+            await retriever.aclose()  # of nothing
             return len(found)
 
         assert asyncio.run(twice()) == asyncio.run(twice()) == 2
@@ -209,6 +237,7 @@ def test_the_proxy_of_the_environment_is_asked_but_for_what_needs_none(monkeypat
     [
         ("ftp://host/x", "expected an address"),
         ("http://", "expected an address"),
+        ("http://host:99999/x", "expected an address, .*Port out of range"),
         ("http://user:pass@host/x", "expected none there"),
         ("http://host/x?api_key=abc", "expected no secret there"),
     ],

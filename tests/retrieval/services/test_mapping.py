@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.errors import MappingError
+from raglift.errors import ConfigurationError, MappingError
 from raglift.retrieval.services.mapping import filled, load_mapping, mapping_digest, mapping_of
 
 GOOD = """
@@ -23,7 +23,7 @@ timeout: 5
 """
 FAULTY = """\
 methd: GET
-headers: {X: 3, Y: "a\\nb"}
+headers: {X: 3, Y: "a\\nb", "A:B": c}
 params: {q: "{question}", r: [1]}
 timeout: -1
 response: {hitz: a, text: "a..b", id: 3}
@@ -41,6 +41,7 @@ FAULTS = {
     "1: methd": 'field "methd"',
     "2: headers.X": "no text",
     "2: headers.Y": "letters",
+    "2: headers.A:B": "A:B",
     "3: params.q": "{question}",
     "3: params.r": "a list",
     "4: timeout": "-1",
@@ -106,6 +107,15 @@ def test_what_is_no_mapping_is_refused(tmp_path: Path, text: str, said: str) -> 
     with pytest.raises(MappingError) as raised:
         load_mapping(written(tmp_path, text))
     assert said in str(raised.value)
+
+
+def test_a_field_that_is_empty_is_one_that_is_left_out() -> None:
+    assert mapping_of({"response": {"hits": None}}).response == mapping_of({}).response
+
+
+def test_what_is_no_path_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="mapping: found a int; expected the path of a YAML file"):
+        load_mapping(3)  # type: ignore[arg-type]
 
 
 def test_a_mapping_shows_no_header_and_keeps_what_was_given() -> None:

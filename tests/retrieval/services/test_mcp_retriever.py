@@ -16,8 +16,10 @@ import raglift as rl
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ServiceFailed, ServiceUnusable
 from raglift.retrieval.services import McpRetriever
-from raglift.retrieval.services.mcp_tools import planned_call
+from raglift.retrieval.services.mapping import ResponseFields
+from raglift.retrieval.services.mcp_tools import ResultReader, planned_call
 from raglift.types.filters import Filter
+from raglift.utilities.display import Secrets
 
 pytestmark = pytest.mark.slow
 
@@ -161,11 +163,42 @@ def test_what_a_server_may_know_is_named_and_kept_nowhere(
         ({"type": "integer", "maximum": 20}, 20),
         ({"anyOf": [{"type": "integer", "maximum": 20}, {"type": "null"}]}, 20),
         ({"maximum": float("inf")}, None),
+        (True, None),
     ],
 )
 def test_the_largest_k_is_that_of_the_schema(count: dict[str, Any], most: int | None) -> None:
     tool = SimpleNamespace(name="search", input_schema={"properties": {"query": {"type": "string"}, "k": count}})
     assert planned_call([tool], None, None, "server").most == most
+
+
+def test_the_only_argument_that_is_required_is_the_query() -> None:
+    schema = {"properties": {"wanted": {"type": "string"}, "k": {}}, "required": ["wanted"]}
+    tool = SimpleNamespace(name="search", input_schema=schema)
+    assert planned_call([tool], None, None, "server").template == {"wanted": "{query}", "k": "{k}"}
+
+
+def test_a_text_that_says_that_nothing_was_found_is_no_hit_where_the_mapping_says_how_it_begins(server: str) -> None:
+    with McpRetriever(f"{server}#as_prose", {"empty": "Nothing found"}) as retriever:
+        assert retriever.retrieve_one("", 3).hits == ()
+        assert len(retriever.retrieve_one(QUERY, 3).hits) == 1
+
+
+@pytest.mark.parametrize(
+    ("structured", "texts", "found"),
+    [
+        (None, ["[1] The lamp."], ["[1] The lamp."]),
+        (None, ['{"took": 3}', "The lamp."], ['{"took": 3}', "The lamp."]),
+        (None, ['{"text": "The lamp."}', '{"text": "The horn."}'], ["The lamp.", "The horn."]),
+        ({"took": 3}, ["The lamp."], ["The lamp."]),
+    ],
+)
+def test_texts_that_are_no_hits_in_json_are_hits_themselves(
+    structured: Any, texts: list[str], found: list[str]
+) -> None:
+    content = [SimpleNamespace(type="text", text=text) for text in texts]
+    result = SimpleNamespace(is_error=False, content=content, structured_content=structured)
+    reader = ResultReader(ResponseFields(), None, None, Secrets(()))
+    assert [chunk.text for chunk, _ in reader.read(result, "search")] == found
 
 
 def test_a_schema_of_another_form_names_no_argument() -> None:
