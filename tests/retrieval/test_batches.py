@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.retrieval.batches import can_be_padded, compute_by_shape, prompt_of, shape_of
+from raglift.retrieval.batches import can_be_padded, can_count_tokens, compute_by_shape, fixed_rows, prompt_of, shape_of
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import load_sentence_transformer
@@ -129,3 +130,9 @@ def test_the_prompt_that_a_model_puts_before_documents_is_found(monkeypatch: pyt
     monkeypatch.setattr(model, "prompts", {"query": "ask: "})
     monkeypatch.setattr(model, "default_prompt_name", "query")
     assert prompt_of(model, "document") == "ask: "
+
+
+@pytest.mark.slow
+def test_static_models_are_not_padded_and_any_number_of_rows_will_do_on_an_accelerator() -> None:
+    assert not can_count_tokens([object()])
+    assert fixed_rows(SimpleNamespace(device="cuda:1")) is None

@@ -10,6 +10,7 @@ import pytest
 import raglift as rl
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.cross_encoder import CrossEncoderReranker
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import embedded_model_path
@@ -91,3 +92,15 @@ def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
     assert "Next: use a model for Chinese, or BM25" in " ".join(str(evaluation).split())
     evaluation.save(tmp_path / "run")
     assert rl.load_evaluation(tmp_path / "run").run.stages == evaluation.run.stages
+
+
+@pytest.mark.slow
+def test_a_model_given_as_an_object_is_found_by_its_tokenizer_and_one_that_is_not_here_is_not(
+    tiny_cross_encoder: Path,
+) -> None:
+    from sentence_transformers import CrossEncoder
+
+    (known,) = vocabularies(CrossEncoderReranker(CrossEncoder(str(tiny_cross_encoder))), [ENGLISH])
+    assert known.model == tiny_cross_encoder.name
+    for name in ("no-such/model", "no such:model"):
+        assert vocabularies(CrossEncoderReranker(name), [ENGLISH]) == []

@@ -36,14 +36,13 @@ from raglift.retrieval.models import (
     one_thread,
     require_reachable,
 )
-from raglift.retrieval.rerankers import PairReranker, Truncated, count_truncated
+from raglift.retrieval.rerankers import PairReranker, Truncated
 from raglift.utilities.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.retrieval.rerankers import Pair
-    from raglift.types.rankings import ReadInPart
 
 
 class CrossEncoderReranker(PairReranker):
@@ -165,12 +164,3 @@ def truncated_by_cross_encoder(model: Any, pairs: Sequence[Pair]) -> list[Trunca
         Truncated(Truncated.TEXT * (tokens > limit) | Truncated.QUERY * (query in long_queries))
         for (query, _), tokens in zip(pairs, counts, strict=True)
     ]
-
-
-def read_by_cross_encoder(model: Any, asked: Sequence[tuple[str, Sequence[str]]]) -> ReadInPart | None:
-    """Return how many candidates a `CrossEncoder` reads in part; None where it cannot be known."""
-    if not any(base.__name__ == "CrossEncoder" for base in type(model).__mro__):
-        return None
-    pairs = list(dict.fromkeys((query, text) for query, texts in asked for text in texts))
-    found = truncated_by_cross_encoder(model, pairs)
-    return None if found is None else count_truncated(asked, dict(zip(pairs, found, strict=True)))

@@ -8,7 +8,7 @@ import pytest
 
 from raglift.adapters.splitters import chunker_by_name
 from raglift.retrieval.bm25 import BM25Retriever
-from raglift.retrieval.headings import headings_of
+from raglift.retrieval.headings import ContextualChunker, headings_of
 from raglift.types.documents import Chunk, Document
 
 TEXT = """# Shop
@@ -77,3 +77,12 @@ def test_bm25_finds_a_chunk_by_its_heading_and_shows_its_own_text() -> None:
     headed = [replace(chunks[0], context="Returns"), chunks[1]]
     (ranking,) = BM25Retriever(headed, language="en").retrieve(["returns"], 2)
     assert [hit.chunk.text for hit in ranking] == ["Within 30 days."]
+
+
+def test_chunks_without_a_place_stand_under_the_title_alone() -> None:
+    class Rewriting:
+        def split(self, documents: list[Document]) -> tuple[Chunk, ...]:
+            return tuple(Chunk("WITHIN 30 DAYS.", doc_id=document.id) for document in documents)
+
+    (chunk,) = ContextualChunker(Rewriting()).split([Document("d", TEXT, {"title": "Help"})])
+    assert chunk.context == "Help"

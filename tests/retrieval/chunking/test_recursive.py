@@ -118,6 +118,14 @@ def test_a_place_that_langchain_returns_twice_is_one_chunk() -> None:
     assert places(chunker.split([Document("d", text)])) == [(2, 3)]
 
 
+def test_a_text_without_any_of_the_separators_stays_whole() -> None:
+    chunks = RecursiveChunker(5, 0, separators=("\n\n", "|")).split([Document("d", "the lamp|is")])
+    assert [chunk.text for chunk in chunks] == ["the lamp", "|is"]
+    assert [chunk.text for chunk in RecursiveChunker(5, 0, separators=("|",)).split([Document("d", "a lamp")])] == [
+        "a lamp"
+    ]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

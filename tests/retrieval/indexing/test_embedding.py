@@ -10,7 +10,8 @@ import pytest
 
 from raglift.errors import ModelOutputError
 from raglift.retrieval.batches import parts_by_length
-from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed, missing_texts
+from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index, embed, missing_texts
+from raglift.types.documents import Chunk
 from raglift.utilities.cache import Cache
 
 Item = TypeVar("Item")
@@ -132,3 +133,31 @@ def test_each_query_goes_through_the_model_alone() -> None:
     embedder = LetterEmbedder()
     embed(embedder, TEXTS, "query", Cache(None))
     assert {len(batch) for batch in embedder.batches} == {1}
+
+
+def test_no_texts_have_no_vectors_and_a_model_that_changed_its_width_is_refused() -> None:
+    class Wider(LetterEmbedder):
+        def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+            return np.ones((len(texts), 5), dtype=np.float32)
+
+    cache = Cache(None)
+    none = embed(LetterEmbedder(), [], "document", cache)
+    assert (none.vectors.shape, none.computed) == ((0, 0), 0)
+    index = build_index([Chunk("a")], LetterEmbedder(), cache=cache)
+    assert index.query_vectors([]).shape == (0, 3)
+    with pytest.raises(ModelOutputError, match="letters: found vectors of 3 and 5 dimensions"):
+        embed(Wider(), ["a", "b"], "document", cache)
+
+
+@pytest.mark.slow
+def test_a_model_with_settings_of_its_own_gets_texts_as_it_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["The lamp is lit at dusk.", "Herring were sold by the barrel.", "The keeper's boat. " * 20]
+    embedder = SentenceTransformerEmbedder(dtype="float32")
+    usual = {kind: embedder.embed(texts, kind) for kind in ("document", "query")}
+    model = embedder._loaded
+    monkeypatch.setattr(model[0], "processing_kwargs", {"text": {"padding": True}})
+    for kind, vectors in usual.items():
+        assert embedder.embed(texts, kind) == pytest.approx(vectors, abs=1e-5)
+    assert embedder.read_in_part(["lamp", "lamp " * 300]) == [False, True]
+    monkeypatch.setattr(model, "max_seq_length", None)
+    assert embedder.read_in_part(texts) is None

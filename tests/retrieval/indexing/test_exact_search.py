@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.retrieval.exact_search import exact_search
+from raglift.errors import MissingDependency
+from raglift.retrieval.exact_search import allowed_numbers, exact_search, faiss_module
+from raglift.types.documents import Chunk
+from raglift.types.filters import Filter
 
 
 def by_hand(vectors, queries, k, among=None):
@@ -39,3 +44,14 @@ def test_nothing_is_found_among_none() -> None:
     nobody = np.empty(0, dtype=np.int64)
     assert exact_search(vectors, vectors, 5, nobody)[1].shape == (3, 0)
     assert exact_search(vectors, vectors[:0], 5)[0].shape == (0, 3)
+
+
+def test_the_chunks_that_match_a_filter_are_searched() -> None:
+    chunks = [Chunk("The lamp.", id=str(year), metadata={"year": year}) for year in (2022, 2025, 2023, 2024)]
+    assert allowed_numbers(chunks, Filter.of({"year": {"gte": 2024}})).tolist() == [1, 3]
+
+
+def test_without_faiss_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingDependency, match="faiss"):
+        faiss_module()

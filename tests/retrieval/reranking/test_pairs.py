@@ -6,6 +6,8 @@ from typing import TypeVar
 import pytest
 
 from raglift.retrieval.rerankers import Pair, PairReranker
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 from raglift.utilities.cache import Cache
 
 Item = TypeVar("Item")
@@ -51,3 +53,12 @@ def test_workers_may_finish_in_any_order_and_each_distinct_pair_is_scored_once()
     reranker = Lengths(Cache(None))
     assert reranker.scores(PAIRS * 2, workers=Backwards()) == Lengths(Cache(None)).scores(PAIRS)
     assert sorted(reranker.scored) == sorted(PAIRS)
+
+
+def test_no_pairs_have_no_scores_and_what_a_model_reads_in_part_may_be_unknown() -> None:
+    reranker = Lengths(Cache(None))
+    assert reranker.scores([]) == {}
+    ranking = Ranking.of([(Chunk("the lamp"), None)])
+    assert reranker.read_in_part(["who"], [ranking]) is None
+    assert reranker.read_in_part(["who"], [ranking]) is None, "the cache has it too"
+    assert reranker.scored == []

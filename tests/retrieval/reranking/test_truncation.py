@@ -130,3 +130,41 @@ def test_a_model_that_cannot_be_loaded_leaves_its_cached_scores_and_no_count(
     gone = CrossEncoderReranker(str(tiny_cross_encoder), cache=cache)
     assert len(gone.scores([("who", "the lamp")])) == 1
     assert read(gone, ["who"], "the lamp") is None
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_model_with_settings_of_its_own_scores_alike_and_leaves_no_count(
+    tiny_cross_encoder: Path, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    def make() -> Any:
+        if late:
+            return LateInteractionReranker(dtype="float32", cache=Cache(None))
+        return CrossEncoderReranker(str(tiny_cross_encoder), dtype="float32", cache=Cache(None))
+
+    pairs = [("who is the keeper", text) for text in ("the lamp", "the fog horn of the island", "lamp " * 20)]
+    usual, reranker = make().scores(pairs), make()
+    model = reranker._encoder if late else reranker._model
+    monkeypatch.setattr(model[0], "processing_kwargs", {"text": {"padding": True}})
+    assert reranker.scores(pairs) == pytest.approx(usual, abs=1e-4)
+    assert read(reranker, ["who"], "the lamp") is None
+
+
+def test_a_cross_encoder_without_a_limit_reads_everything(
+    tiny_cross_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = CrossEncoderReranker(str(tiny_cross_encoder), cache=Cache(None))
+    monkeypatch.setattr(type(reranker._model), "max_seq_length", None)
+    assert read(reranker, ["lamp " * 70], "lamp " * 100) == ReadInPart(candidates=0, of=1)
+
+
+def test_a_word_longer_than_a_window_is_cut(model: Any) -> None:
+    text = "ab" * 500
+    windows = windows_of(model, text, 80)
+    assert max(windows.values()) <= 80
+    assert all(window in text for window in windows)
+    assert sum(map(len, windows)) >= len(text)
+
+
+def test_a_model_that_nobody_has_is_told_before_pairs_are_scored() -> None:
+    with pytest.raises(ModelError, match="'no-such/model'"):
+        CrossEncoderReranker("no-such/model").check()

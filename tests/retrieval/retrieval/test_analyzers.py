@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from raglift.retrieval.analyzers import LANGUAGES, Analyzer
+from raglift.errors import MissingDependency
+from raglift.retrieval.analyzers import LANGUAGES, Analyzer, _stop_words
 
 
 @pytest.mark.slow
@@ -37,3 +40,10 @@ def test_words_are_without_what_a_language_joins_to_them(language: str, text: st
 def test_every_language_that_is_offered_can_be_used(language: str) -> None:
     assert Analyzer(language).terms("42 lamps")[0] == "42"
     assert str(Analyzer(language))
+
+
+def test_stop_words_without_their_package_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    _stop_words.cache_clear()
+    monkeypatch.setitem(sys.modules, "bm25s", None)
+    with pytest.raises(MissingDependency, match="bm25s"):
+        Analyzer("en", "none").terms("the lamp")

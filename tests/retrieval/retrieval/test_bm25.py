@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import pytest
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, MissingDependency
+from raglift.retrieval import analyzers
 from raglift.retrieval.bm25 import BM25Retriever
+from raglift.retrieval.passage_search import PassageSearch
 from raglift.retrieval.retrievers import Indexed
 from raglift.types.documents import Chunk
 
@@ -84,3 +87,16 @@ def test_equal_scores_keep_the_order_of_the_chunks_however_many_are_asked_for() 
 def test_settings_outside_their_range_are_refused(settings: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigurationError, match=fault):
         BM25Retriever(CHUNKS, **settings)
+
+
+@pytest.mark.parametrize(("package", "named"), [("bm25s", "bm25s"), ("Stemmer", "PyStemmer")])
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, package: str, named: str) -> None:
+    analyzers._stem.cache_clear()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingDependency, match=named):
+        BM25Retriever(CHUNKS, stemmer="porter")
+
+
+def test_labelled_passages_without_a_word_are_asked_for_by_no_search() -> None:
+    assert PassageSearch(["...", None, "?!"])("lamp") == frozenset()
+    assert PassageSearch(["...", None, "The lamp."])("lamp") == {2}

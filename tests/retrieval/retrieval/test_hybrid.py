@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.errors import ConfigurationError
+from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.retrievers import HybridRetriever, fuse
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
+from raglift.types.filters import Filter
 from raglift.types.rankings import Ranking
 
 LETTERS = "abcdefgh"
@@ -127,6 +129,20 @@ def test_ranx_fuses_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         HybridRetriever(**{"retrievers": [Known("a"), Known("a")], **arguments})
+
+
+def test_rankings_of_different_queries_are_not_fused() -> None:
+    with pytest.raises(ConfigurationError, match="found rankings of different queries"):
+        fuse([[ranking("a"), ranking("b")], [ranking("a")]])
+
+
+def test_a_hybrid_takes_filters_where_all_its_parts_do() -> None:
+    bm25 = BM25Retriever([Chunk("The lamp is lit.", metadata={"year": year}, id=str(year)) for year in (2023, 2024)])
+    hybrid = HybridRetriever([bm25, bm25])
+    assert hybrid.takes_filters
+    assert not HybridRetriever([bm25, Known("a")]).takes_filters
+    filters = [Filter.of({"year": {"gte": 2024}}), None]
+    assert [ids(found) for found in hybrid.retrieve(["lamp", "lamp"], 5, filters)] == ["2024", "20232024"]
 
 
 @pytest.mark.slow

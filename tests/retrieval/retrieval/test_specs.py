@@ -58,6 +58,7 @@ def test_the_text_form(text: str, spec: RetrieverSpec, shown: str) -> None:
         ("hybrid(dense=0)", r"found \(0.0, 1.0\); expected 2 numbers above 0"),
         ("hybrid(constant=1.5)", "fusion constant: found 1.5"),
         ("bm25(language=german)", r"bm25 language: found 'german' \(did you mean 'de'\?\); expected one of ar, bo, "),
+        ("bm25(k1=much)", "found the setting 'k1=much'"),
         ("bm25(k1=-1)", "bm25 k1: found -1"),
         ("hybrid(b=1.5)", "bm25 b: found 1.5; expected a number from 0 to 1"),
         ("dense(language=de)", "found language for 'dense'; expected settings of BM25 with 'bm25' or 'hybrid' alone"),
