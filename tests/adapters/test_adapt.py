@@ -1,6 +1,7 @@
 """From whatever the user has to stages."""
 
 import re
+import sys
 
 import pytest
 from langchain_core.documents import BaseDocumentCompressor
@@ -9,9 +10,9 @@ from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.retrievers import BaseRetriever as LlamaIndexBaseRetriever
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from raglift.adapters.adapt import adapt_reranker, adapt_system, named_stages
+from raglift.adapters.adapt import adapt_reranker, adapt_system, check_reranker, named_stages
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.errors import ConfigurationError, UnsupportedSystem
+from raglift.errors import ConfigurationError, MissingDependency, ModelError, ServiceUnusable, UnsupportedSystem
 from raglift.retrieval.cross_encoder import CrossEncoderReranker
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.testing.fakes import FakeReranker, FakeRetriever
@@ -196,3 +197,25 @@ def test_a_method_with_the_protocols_name_and_other_arguments_is_refused_before_
     with pytest.raises(UnsupportedSystem, match=r"expected rerank\(queries, rankings\)"):
         adapt_reranker(Rerank())
     assert len(adapt_system(Search().retrieve)) == 1
+
+
+def test_a_cross_encoder_given_as_an_object_is_a_reranker(tiny_cross_encoder):
+    from sentence_transformers import CrossEncoder
+
+    (stage,) = adapt_reranker(CrossEncoder(str(tiny_cross_encoder)))
+    assert isinstance(stage.reranker, CrossEncoderReranker)
+    assert stage.system.startswith("cross-encoder")
+
+
+def test_a_reranker_by_name_is_checked_before_any_work_is_done_for_it(monkeypatch):
+    check_reranker("late-interaction")
+    with pytest.raises(ModelError, match="'no-such/model'"):
+        check_reranker("no-such/model")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingDependency, match="sentence_transformers"):
+        check_reranker("late-interaction")
+
+
+def test_the_tools_of_an_mcp_server_are_asked_for_when_its_reference_is_adapted():
+    with pytest.raises(ServiceUnusable, match="no-such-command cannot be started"):
+        adapt_system("mcp:no-such-command#search")

@@ -201,3 +201,40 @@ def test_the_next_compressor_finds_what_the_one_before_noted():
     for stage in reranker_stages(pipeline):
         ranking = stage.reranker.rerank_one(QUERY, ranking)
     assert ids(ranking) == ["line-5", "line-4", "line-3"]
+
+
+@pytest.mark.slow
+def test_a_part_whose_sync_method_is_a_stub_is_asked_by_its_async_one():
+    class AsyncCompressor(BaseDocumentCompressor):
+        def compress_documents(self, documents, query, callbacks=None):
+            raise NotImplementedError
+
+        async def acompress_documents(self, documents, query, callbacks=None):
+            return documents[::-1]
+
+    class AsyncTransformer(BaseDocumentTransformer):
+        def transform_documents(self, documents, **kwargs):
+            raise NotImplementedError
+
+        async def atransform_documents(self, documents, **kwargs):
+            return documents[::-1]
+
+    for part in (AsyncCompressor(), AsyncTransformer()):
+        assert ids(rerank(part)) == ids(CANDIDATES)[::-1]
+
+
+@pytest.mark.slow
+def test_a_changed_array_in_metadata_is_noted_for_the_next_part():
+    import numpy as np
+
+    array, other = np.zeros(2), np.ones(2)
+    ranking = Ranking.of(
+        [(chunk_of(Document(page_content=LINES[0], id="a", metadata={"source": "war.txt", "vector": array})), None)]
+    )
+
+    def noting(documents):
+        return [one.model_copy(update={"metadata": {**one.metadata, "vector": other}}) for one in documents]
+
+    (hit,) = rerank(Passing(noting), ranking)
+    assert hit.chunk.text == LINES[0]
+    assert hit.chunk.origin.metadata["vector"].tolist() == [1.0, 1.0]

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from raglift.adapters.functions import chunk_and_score, reranker_stage, retriever_stage
+from raglift.adapters.functions import chunk_and_score, reranker_stage, retriever_stage, retriever_stages
 from raglift.errors import ConfigurationError
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Hit, Ranking
@@ -240,3 +240,25 @@ def test_pairs_may_leave_hits_out_and_so_may_nothing_at_all():
 def test_other_results_of_a_reranker_are_refused(result, found):
     with pytest.raises(ConfigurationError, match=f"<lambda> returned .*{found}"):
         rerank(lambda query, texts: result)
+
+
+def test_a_reranker_that_is_async_is_not_asked_about_nothing() -> None:
+    assert rerank(scores_async, Ranking()) == Ranking()
+
+
+def test_numbers_that_are_each_once_are_doubted_unless_another_query_has_others() -> None:
+    texts = [Chunk(letter, id=letter) for letter in "abcdef"]
+    one, other = Ranking.of((text, None) for text in texts), Ranking.of((text, None) for text in texts[::-1])
+    places = {"a": 3, "b": 1, "c": 0, "d": 2, "e": 5, "f": 4}
+    reranker = reranker_stage(lambda query, given: [places[text] for text in given]).reranker
+    answered = [reranker.rerank_one("who?", ranking) for ranking in (one, other)]
+    assert "returned the numbers 0 to 5 for each query" in reranker.doubt(answered)
+    counts = Ranking.of((text, 1.0) for text in texts)
+    assert reranker.doubt([*answered, counts]) is None
+
+
+def test_methods_of_a_class_in_c_are_not_judged_by_a_signature_that_they_do_not_have() -> None:
+    class Known:
+        retrieve_one = {"a": []}.pop
+
+    assert retriever_stages(Known())[0].system == "Known"

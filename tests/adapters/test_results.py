@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from langchain_core.documents import Document
+from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
 from llama_index.core.base.response.schema import Response
+from llama_index.core.llms import ChatMessage
 from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.tools import ToolOutput
+from llama_index.core.workflow import StopEvent
 
 import raglift as rl
 from raglift.adapters.functions import chunk_and_score, retriever_stage
@@ -72,6 +76,30 @@ def ranking_of(answer, doc_key=None, k=10):
 def test_what_is_a_ranking(answer):
     assert [chunk.text for chunk in ranking_of(answer).chunks] == FOUND
     assert [chunk.text for chunk in ranking_of(answer, k=1).chunks] == FOUND[:1]
+
+
+def test_the_body_of_a_response_and_the_fields_of_an_event_are_looked_through():
+    response = type("ObjectApiResponse", (), {"__module__": "elastic_transport"})()
+    response.body = ELASTICSEARCH
+    assert [chunk.text for chunk in ranking_of(response).chunks] == FOUND
+
+    class Sources(StopEvent):
+        answer: str
+        nodes: list[NodeWithScore]
+
+    nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in FOUND]
+    assert [chunk.text for chunk in ranking_of(Sources(answer="at noon", nodes=nodes)).chunks] == FOUND
+
+
+def test_an_agent_whose_tools_handed_on_no_documents_is_to_be_given_itself():
+    output = ToolOutput(content="42", tool_name="add", raw_input={}, raw_output=42)
+    called = ToolCallResult(tool_name="add", tool_kwargs={}, tool_id="1", tool_output=output, return_direct=False)
+    answer = AgentOutput(
+        response=ChatMessage("42", role="assistant"), tool_calls=[], raw={}, current_agent_name="Agent"
+    )
+    answer.tool_calls.append(called)  # as an agent does
+    with pytest.raises(UnsupportedSystem, match="an AgentOutput whose tools handed on no documents; expected the ag"):
+        ranking_of(answer)
 
 
 @pytest.mark.parametrize("answer", [[], {"results": []}, {"documents": [], "context": []}, {"hits": {"hits": []}}])
