@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import sys
 import traceback
 
 import numpy as np
@@ -231,3 +232,9 @@ def test_the_key_is_of_the_environment_else_of_dot_env(server, monkeypatch, tmp_
     (tmp_path / ".env").unlink()
     with pytest.raises(ConfigurationError, match=r"OPENAI_API_KEY.*\.env\.example.*'minilm' needs no key"):
         embedder_by_name(OPENAI)
+
+
+def test_without_langchain_its_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "langchain.embeddings", None)
+    with pytest.raises(MissingDependency, match="langchain"):
+        embedder_by_name("cohere:embed-v4")

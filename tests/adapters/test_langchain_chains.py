@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 import raglift as rl
 from raglift.adapters.langchain import retriever_stages
+from raglift.adapters.langchain_chains import documents_part
 from raglift.errors import QueryFailed, UnsupportedSystem
 
 with warnings.catch_warnings():
@@ -35,6 +36,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables.passthrough import RunnableAssign
 from langchain_core.tools import ToolException, create_retriever_tool, tool
 
 pytestmark = pytest.mark.slow
@@ -370,3 +372,37 @@ def test_what_cannot_be_asked_or_has_no_documents_is_refused(bm25, model, datase
         rl.evaluate(RunnableParallel(system) if isinstance(system, dict) else system, dataset)
     assert does is None or f"def retrieve(query):\n        return {does}" in str(caught.value)
     assert len(model.asked) == 0
+
+
+def test_a_chain_is_opened_only_where_its_documents_are_what_it_answers_with(bm25, stuff):
+    class Changing(RunnableAssign):
+        def invoke(self, input, config=None, **kwargs):  # noqa: A002
+            return {**super().invoke(input, config, **kwargs), "context": []}
+
+    chain = create_retrieval_chain(bm25, stuff)
+    assert documents_part(chain.pick(["context", "answer"])) is not None
+    assert documents_part(chain.pick("answer")) is None
+    assert documents_part(chain | Changing(RunnableParallel(more=RunnablePassthrough()))) is None
+
+
+def test_an_error_of_a_function_that_takes_a_text_is_its_own():
+    with pytest.raises(TypeError, match="concatenate"):
+        texts(RunnableLambda(lambda query: query + 1))
+
+
+def test_async_parts_inside_a_graph_are_asked_by_async_methods(bm25):
+    async def wait(state):
+        return {"documents": await bm25.ainvoke(state["question"])}
+
+    @tool("search", response_format="content_and_artifact")
+    async def search_async(query: str):
+        """Search the letters."""
+        found = await bm25.ainvoke(query)
+        return found[0].page_content, found
+
+    wanted = [document.page_content for document in bm25.invoke(QUERY)]
+    assert texts(graph_of(graph_of(wait, Answer), Answer)) == wanted
+    agent = create_agent(calling(QUERY), [search_async])
+    (stage,) = retriever_stages(agent)
+    assert hasattr(stage.retriever, "aretrieve_one")
+    assert texts(agent) == wanted

@@ -167,3 +167,11 @@ def test_what_is_no_splitter_is_refused(given: Any) -> None:
 def test_a_splitter_that_fails_is_named_with_the_document(splitter: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"failed on the document 'd': .*{message}"):
         SplitterChunker(splitter).split([Document("d", "one")])
+
+
+def test_an_order_to_stop_is_no_failure_of_a_splitter() -> None:
+    def stopped(text: str) -> list[str]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SplitterChunker(stopped).split([Document("d", "one")])

@@ -37,6 +37,9 @@ def ends():
 def broken():
     raise OSError("no database")
 
+def stopped():
+    raise KeyboardInterrupt
+
 ready = Ready()
 """
 
@@ -77,6 +80,11 @@ def test_anything_else_is_the_system_as_it_is(name: str) -> None:
 def test_a_reference_that_leads_nowhere_says_where_it_ended(reference: str, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         load_system(reference)
+
+
+def test_an_order_to_stop_is_no_failure_of_a_system() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load_system("a_users_module:stopped")
 
 
 @pytest.mark.parametrize(
