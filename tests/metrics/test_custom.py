@@ -229,6 +229,22 @@ def test_what_a_vectorized_function_may_not_do(found: Any, message: str) -> None
         rl.score_rankings({"q1": ["a"], "q2": ["a"]}, {"q1": ["a"], "q2": ["a"]}, [bad])
 
 
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_an_order_to_stop_is_no_failure_of_a_metric(vectorized: bool) -> None:
+    def stop(*_: Any) -> float:
+        raise KeyboardInterrupt
+
+    stopping = metric("stopping", vectorized=vectorized)(stop)
+    with pytest.raises(KeyboardInterrupt):
+        rl.score_rankings({"q1": ["a"]}, {"q1": ["a"]}, [stopping])
+
+
+def test_a_metric_without_bounds_must_still_be_a_number() -> None:
+    bad = metric("bad", is_bounded=False)(lambda ranking: math.inf)
+    with pytest.raises(ConfigurationError, match="found inf; expected a number that is finite and no larger than"):
+        rl.score_rankings({"q1": ["a"]}, {"q1": ["a"]}, [bad])
+
+
 def test_a_vectorized_function_need_not_care_for_queries_without_hits() -> None:
     divided = metric("divided", vectorized=True)(lambda match_table, metric: np.where(match_table.hits, 1.0, np.nan))
     assert rl.score_rankings({"q1": ["a"], "q2": []}, {"q1": ["a"], "q2": ["a"]}, [divided]).mean(divided) == 0.5
@@ -240,11 +256,21 @@ def test_a_vectorized_function_need_not_care_for_queries_without_hits() -> None:
         ({"name": "ndcg"}, "found the name 'ndcg', by which raglift reads 'ndcg'; choose another"),
         ({"name": "Mine"}, "found the name 'Mine'; expected lower case letters, digits and underscores"),
         ({"name": "mine", "title": "a|b"}, "metric mine: found the title 'a[|]b'"),
+        ({"name": "mine", "aliases": ("Ours",)}, "metric mine: found the alias 'Ours'; expected lower case letters"),
+        (
+            {"name": "mine", "settings": (Choice("gain", ("linear", "High")),)},
+            "metric mine: found 'High' in a setting; expected lower case letters",
+        ),
     ],
 )
 def test_what_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         metric(**arguments)(lambda ranking: 0.0)
+
+
+def test_what_is_no_function_is_no_metric() -> None:
+    with pytest.raises(ConfigurationError, match="metric mine: found a float; expected a function"):
+        metric("mine")(0.5)  # type: ignore[arg-type]
 
 
 def test_a_name_is_taken_once_but_the_same_definition_may_come_again(value) -> None:
@@ -331,3 +357,18 @@ def test_a_change_of_a_function_is_noticed() -> None:
 
     assert define(2) == define(2) != define(3)
     assert registry.code_of(parse("ndcg")) is None
+
+
+def test_an_object_that_can_be_called_has_no_code_to_compare() -> None:
+    class Powered:
+        def __init__(self, power: int) -> None:
+            self.power = power
+
+        def __call__(self, ranking: QueryRanking) -> float:
+            return float(ranking.relevant[0] ** self.power)
+
+    powered = metric("powered")(Powered(2))
+    code = registry.code_of(powered)
+    assert code is not None
+    MEASURES.pop("powered")
+    assert registry.code_of(metric("powered")(Powered(2))) == code

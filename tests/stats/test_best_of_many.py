@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from raglift.errors import ConfigurationError
 from raglift.stats.best_of_many import best_of_many
 
 SYSTEMS, DRAWS = 12, 150
@@ -79,3 +80,8 @@ def test_wins_alone_prove_nothing_where_one_loss_could_outweigh_them():
     assert best_of_many(values, seed=0).may_be_best.tolist() == [False, True]
     values[:, 1] = 0.5
     assert best_of_many(values, seed=0, bound=1.0).may_be_best.tolist() == [False, True]
+
+
+def test_no_system_at_all_is_refused():
+    with pytest.raises(ConfigurationError, match="values: found no system; expected at least one"):
+        best_of_many(np.empty((5, 0)), seed=0)

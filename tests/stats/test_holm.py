@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raglift.errors import ConfigurationError
 from raglift.stats.paired_tests import holm
 
 p_values = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
@@ -25,6 +26,12 @@ def test_what_was_not_tested_does_not_count() -> None:
     np.testing.assert_allclose(holm([np.nan, 0.02, np.nan, 0.04]), [np.nan, 0.04, np.nan, 0.04])
     assert np.isnan(holm([np.nan])).all()
     assert len(holm([])) == 0
+
+
+@pytest.mark.parametrize("outside", [-0.1, 1.5])
+def test_what_is_no_p_value_is_refused(outside: float) -> None:
+    with pytest.raises(ConfigurationError, match=f"p_values: found {outside}; expected numbers from 0 to 1, or NaN"):
+        holm([0.5, outside])
 
 
 @settings(deadline=None)

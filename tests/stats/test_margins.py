@@ -91,3 +91,9 @@ def test_a_margin_that_is_no_number_of_0_or_more_is_refused(margin):
 def test_values_with_gaps_are_refused():
     with pytest.raises(ConfigurationError, match="values: found"):
         non_inferiority([[0.5, np.nan]], np.zeros((2, 2)))
+
+
+def test_no_number_of_queries_follows_where_nothing_differs_and_nothing_bounds():
+    equal = np.full((40, 2), 0.5)
+    assert non_inferiority(equal, np.zeros((2, 2)), margin=0.01).queries_needed is None
+    assert non_inferiority(equal, np.zeros((2, 2)), margin=0.01, bound=1.0).queries_needed == 370

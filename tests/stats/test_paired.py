@@ -92,6 +92,24 @@ def test_what_cannot_be_used_is_refused(change: dict[str, object], message: str)
         paired_difference(**{"differences": [1.0, 0.0], "seed": 0, **change})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ([1.0], "bounds: found 1 for 2 columns; expected one for each"),
+        ([1.0, 0.0], "bounds: found 0; expected numbers above 0, or None"),
+        ([math.inf, None], "bounds: found inf; expected numbers above 0"),
+    ],
+)
+def test_bounds_are_numbers_above_0_one_for_each_column(bounds: list[float | None], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        paired_differences([[0.5, 0.0]], seed=0, bounds=bounds)
+
+
+def test_no_bounds_are_none_for_each_column() -> None:
+    matrix = np.random.default_rng(2).choice(STEPS, size=(30, 2))
+    assert paired_differences(matrix, seed=0) == paired_differences(matrix, seed=0, bounds=[None, None])
+
+
 @pytest.mark.slow
 def test_scipy_is_not_imported_before_it_is_needed() -> None:
     code = "import sys; from raglift.stats import paired_difference, mean_interval; sys.exit('scipy' in sys.modules)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from raglift.errors import ConfigurationError
 from raglift.stats.paired_tests import paired_differences
 from raglift.stats.power import minimum_detectable_effects
 
@@ -38,3 +39,8 @@ def test_effects_of_what_does_not_vary_are_unknown() -> None:
     assert np.isnan(minimum_detectable_effects(columns, seed=0)).all()
     assert minimum_detectable_effects(np.empty((0, 2)), seed=0).shape == (2,)
     assert paired_differences(np.empty((0, 1)), seed=0)[0].n == 0
+
+
+def test_a_power_that_is_not_above_alpha_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"power: found 0.05, with alpha 0.05; expected a power above alpha"):
+        minimum_detectable_effects([[0.1], [0.2]], seed=0, power=0.05, alpha=0.05)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,3 +142,37 @@ def test_a_best_is_dropped_at_most_as_often_as_promised_in_2000_draws(
 
 
 # Wrong input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimand": "mean"}, "estimand: found 'mean'; expected 'queries' or 'population'"),
+        ({"low": 1.0, "high": 1.0}, "low, high: found 1.0, 1.0; expected two numbers, the first below the other"),
+        ({"high": math.inf}, "low, high: found 0.0, inf"),
+        ({"systems": 0}, "systems: found 0"),
+    ],
+)
+def test_a_race_that_cannot_be_run_is_refused(change: dict[str, Any], message: str):
+    with pytest.raises(ConfigurationError, match=message):
+        Race.of(**{"systems": 3, "queries": 10, **change})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros((2, 4)), "values: found 4 systems; expected 3"),
+        (np.zeros((7, 3)), "values: found 7 queries; expected at most 6 more"),
+        (np.full((2, 3), 1.5), "values: found others; expected all from 0 to 1"),
+        (np.full((2, 3), np.nan), "values: found others; expected all from 0 to 1"),
+    ],
+)
+def test_values_that_do_not_belong_to_the_race_are_refused(values: np.ndarray, message: str):
+    race = Race.of(3, 10).after(np.zeros((4, 3)))
+    with pytest.raises(ConfigurationError, match=message):
+        race.after(values)
+
+
+def test_strata_are_one_for_each_query():
+    with pytest.raises(ConfigurationError, match="strata: found 2; expected one for each of 3 queries"):
+        stratified_batches(3, 2, seed=0, strata=["a", "b"])

@@ -338,20 +338,18 @@ def score_rankings(
 def no_labelled_id(
     rankings: Mapping[str, Sequence[str]],
     relevant: Mapping[str, Mapping[str, int] | Iterable[str]],
-    judged: MatchTable | None = None,
+    judged: MatchTable,
 ) -> list[str]:
     """Say so where no id of any ranking is among its query's labels: most likely they name documents otherwise.
 
     Args:
         rankings: for each query id, the ids that came back.
         relevant: for each query id, the labelled ids.
-        judged: what matched, where that is known already.
+        judged: what matched.
     """
-    if judged is not None and (len(judged.matches.query) or len(judged.irrelevant.query)):
+    if len(judged.matches.query) or len(judged.irrelevant.query):
         return []
     both = [query for query in relevant if query in rankings]
-    if judged is None and any(not set(rankings[query]).isdisjoint(relevant[query]) for query in both):
-        return []
     ours = next((id_ for query in both for id_ in rankings[query]), None)
     theirs = next((id_ for query in both for id_ in relevant[query]), None)
     if ours is None or theirs is None:

@@ -144,8 +144,6 @@ def _half_step(steps: NDArray[np.float64]) -> float:
     |E exp(iuS)| = Π |cos(u d)| says: 1 for differences that are all a multiple of one size, 0 where they are dense.
     """
     sizes = np.abs(steps[steps != 0.0])
-    if not len(sizes):
-        return 0.0
     known, often = np.unique(sizes, return_counts=True)
     commonest = float(known[np.argmax(often)])
     product = np.abs(np.cos(np.pi / commonest * _OVERTONES * sizes)).prod(axis=1)
