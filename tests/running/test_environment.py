@@ -25,3 +25,9 @@ def test_where_the_processor_is_told_elsewhere_python_is_asked(monkeypatch, tmp_
     assert environment()["processor"] == "arm"
     (tmp_path / "absent").write_text("processor : 0\nmodel name\t: A Fast One @ 3 GHz\n", encoding="utf-8")
     assert environment()["processor"] == "A Fast One @ 3 GHz"
+
+
+def test_a_package_that_is_not_installed_has_no_version():
+    found = environment(["numpy", "no-such-package-at-all"])
+    assert found["numpy"] == np.__version__
+    assert "no-such-package-at-all" not in found

@@ -11,7 +11,9 @@ import pytest
 
 from raglift.adapters.references import is_factory
 from raglift.errors import ConfigurationError
-from raglift.running.systems import load_system
+from raglift.running.systems import LocalSystem, build_retriever, load_system
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Query
 
 MODULE = """
 made = []
@@ -111,3 +113,17 @@ def needed(query: str) -> None: ...
 )
 def test_what_makes_a_system_is_called_without_arguments(found: Any, is_one: bool) -> None:
     assert is_factory(found) is is_one
+
+
+@pytest.mark.parametrize(
+    ("reference", "found"),
+    [("a_users_module:make", "'a_users_module:make'"), (no_arguments, "a function"), (None, "none")],
+)
+def test_a_mapping_belongs_to_the_address_of_a_service(reference: Any, found: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"mapping: found 'shop.yaml' with the system {found}; expected"):
+        load_system(reference, Path("shop.yaml"))
+
+
+def test_a_dataset_without_documents_cannot_be_indexed() -> None:
+    with pytest.raises(ConfigurationError, match="shop: found no documents to index; expected a dataset folder with"):
+        build_retriever(Dataset((Query("q", "what?"),), name="shop"), LocalSystem("bm25"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -119,3 +119,49 @@ def test_weights_are_one_for_each_system(sparse: Evaluation):
 def test_something_else_than_evaluations_is_told():
     with pytest.raises(ConfigurationError, match="tune: expected evaluations"):
         rl.tune({"a": 3})
+
+
+def test_candidates_of_a_reranker_are_tried_up_to_as_many_as_there_are(ranked: Callable[..., Evaluation]):
+    found = rl.tune(ranked([1, 2, 3, 4, 5, None] * 4, reranked=[1, 1, 2, 4, 3, None] * 4), metric="rr@3")
+    assert [setting.candidates for setting in found.settings] == [None, 5]
+
+
+@pytest.mark.slow
+def test_weights_that_are_given_are_those_that_are_tried(ranked: Callable[..., Evaluation]):
+    systems = {"a": ranked([1, 2] * 12), "b": ranked([2, 1] * 12)}
+    found = rl.tune(systems, metric="rr@3", weights=[[1, 3], [3, 1]], constants=[60])
+    assert [setting.weights for setting in found.settings] == [(0.5, 0.5), (1.0, 3.0), (3.0, 1.0)]
+
+
+@pytest.mark.slow
+def test_of_many_systems_one_weight_is_varied_at_a_time(ranked: Callable[..., Evaluation]):
+    systems = {name: ranked([1, 2] * 12) for name in "abcd"}
+    found = rl.tune(systems, metric="rr@3", constants=[60])
+    assert len(found.settings) == 1 + 4 * 9
+    assert all(sum(setting.weights) == pytest.approx(1.0) for setting in found.settings)
+    assert all(len(set(setting.weights)) <= 2 for setting in found.settings)
+    assert found.settings[1].weights == pytest.approx((0.1, 0.3, 0.3, 0.3))
+
+
+def test_more_settings_than_can_be_tried_are_refused(ranked: Callable[..., Evaluation]):
+    with pytest.raises(ConfigurationError, match=r"tune: found 2,0\d\d settings; expected at most 2,000"):
+        rl.tune(
+            ranked([1, 2] * 12), metric="rr@3", ks=[1, 2, 3, 4, 5], cut_offs=[number / 500 for number in range(340)]
+        )
+
+
+def test_runs_without_a_chunk_in_common_are_told():
+    data = rl.Dataset.from_dict({f"who is number {number}?": ["the keeper"] for number in range(12)})
+    one, other = (
+        rl.evaluate(lambda query, start=start: [{"id": f"{start}{query}", "text": "the keeper"}], data)
+        for start in ("a", "b")
+    )
+    with pytest.raises(ConfigurationError, match="found no chunk id that both 'one' and 'other' returned; expected"):
+        rl.tune({"one": one, "other": other})
+
+
+def test_sessions_are_not_tuned():
+    data = rl.Dataset.from_dict({"who?": ["the keeper"]})
+    session = rl.Session(data.queries[0].id, [rl.Call.of("who", [rl.Chunk("the keeper", id="a")])])
+    with pytest.raises(ConfigurationError, match="tune: found sessions; expected systems that search once"):
+        rl.tune(rl.evaluate_sessions([session], data), metric="session_recall@10")

@@ -270,8 +270,6 @@ def _with_matching_chunks(
     if not any(query.filter is not None for query in queries):
         return traces, {}
     retrieving = [stage for stage in stages if isinstance(stage, RetrieveStage)]
-    if not retrieving:
-        raise ConfigurationError("filter: found no stage that retrieves; expected one")
     stage = next((stage for stage in retrieving if stage.name == CANDIDATES), retrieving[0])
     if stage.has_own_depth:
         k = max((len(done.ranking) for trace in traces for done in trace.stages if done.stage == stage.name), default=1)

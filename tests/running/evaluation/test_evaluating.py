@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from raglift.adapters.stages import RetrieveStage
 from raglift.auditing.dataset_audit import audit
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
@@ -14,6 +15,7 @@ from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, HitRate, Precision, Recall
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate
+from raglift.running.passes import say_what_models_do_not_know
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
@@ -469,3 +471,38 @@ def test_a_timeout_that_cannot_apply_is_said():
     reranker = FakeReranker({})  # takes all queries at once
     evaluation = evaluate(lambda query: ["the text"], data, reranker=reranker, ks=(1,), timeout=5)
     assert "rerank: takes all queries at once, so the timeout of one query does not apply" in evaluation.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"profile": "mteb"}, "profile: found 'mteb'; expected one of 'default'"),
+        ({"candidates": 20}, "candidates: found 20 without a reranker, for a system that is asked as it is deployed"),
+        ({"candidates": 20, "reranker": "none"}, "candidates: found 20 without a reranker"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(options, message):
+    with pytest.raises(ConfigurationError, match=message):
+        measure(**options)
+
+
+def test_a_dataset_may_be_given_by_its_name():
+    found = measure(lambda query: ["The lamp"], data="lighthouse")
+    assert found.dataset.name == "lighthouse"
+    assert len(found.run.traces) == len(found.dataset.queries) > 0
+
+
+def test_offsets_that_are_false_are_dropped_and_counted():
+    document = Document("log", f"It is said that {KEEPER}. {ROWLOCK}.")
+    chunks = [Chunk(KEEPER, id="a", doc_id="log", start=0, end=len(KEEPER)), Chunk(ROWLOCK, id="b", doc_id="log")]
+    evaluation = measure(lambda query: chunks, data=Dataset(DATA.queries, (document,)))
+    assert any("1 distinct chunk came with offsets at which their document has another" in n for n in evaluation.notes)
+    assert evaluation.hits("keeper")[0].chunk.start != 0
+
+
+def test_a_model_that_computes_in_bfloat16_is_said_to(capsys):
+    stage = RetrieveStage(FakeRetriever({}), "minilm:bfloat16 (384 dimensions)")
+    say_what_models_do_not_know([stage], DATA, progress=True)
+    assert "minilm:bfloat16: computed in bfloat16 (dtype float32 is exact)" in capsys.readouterr().err
+    say_what_models_do_not_know([stage], DATA, progress=False)
+    assert capsys.readouterr().err == ""

@@ -178,3 +178,19 @@ def test_how_many_hits_fill_a_prompt_follows_from_lengths() -> None:
     found = Ranking.of((Chunk("x" * 100), None) for _ in range(2))
     assert unknown.needed_after([found]) == 5
     assert unknown.needed_after([Ranking.of([(Chunk(""), None)])]) == MOST_HITS
+
+
+def test_a_prompt_that_the_deployed_hits_fill_is_asked_for_no_more() -> None:
+    asked = []
+
+    def search_few(query: str, k: int = 4) -> list[str]:
+        asked.append(k)
+        return search(query, k)
+
+    evaluation = rl.evaluate(search_few, DATA, chunks=LINES, budget=4 * LINE // 4 - 10)
+    assert set(asked) == {4}
+    assert texts(evaluation) == texts(rl.evaluate(search_four, DATA))
+    assert "deployed_depth" not in evaluation.run.spec
+    asked.clear()
+    rl.evaluate(search_few, DATA, budget=LINE // 4)
+    assert set(asked) == {4}

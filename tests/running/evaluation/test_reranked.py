@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import raglift as rl
+from raglift.errors import ConfigurationError
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate, rerank
 from raglift.types.dataset import Dataset
@@ -69,3 +70,12 @@ def test_a_query_that_failed_before_is_not_reranked(data):
     done = rerank(evaluate(fails_once, data, ks=(1,), retries=0), reranker)
     assert asked == ["who keeps the lamp"]
     assert done.run.traces[1].error == "retrieve: ValueError: no museum"
+
+
+def test_what_cannot_be_reranked_is_refused(data):
+    retrieved = evaluate(BM25Retriever(CHUNKS), data, ks=(1,))
+    with pytest.raises(ConfigurationError, match="reranker: found 'none'; expected one, as 'late-interaction'"):
+        rerank(retrieved, "none")
+    sessions = [rl.Session(query.id, [rl.Call.of(query.text, CHUNKS)]) for query in data.queries]
+    with pytest.raises(ConfigurationError, match="rerank: found an evaluation of sessions, whose agent has read"):
+        rerank(rl.evaluate_sessions(sessions, data), Backwards())

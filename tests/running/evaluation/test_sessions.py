@@ -255,7 +255,12 @@ def test_a_query_without_a_session_counts_as_failed(data: rl.Dataset) -> None:
 
 @pytest.mark.parametrize(
     ("sessions", "told"),
-    [([], "found none; expected at least one"), (["fog"], "as number 1; expected a Session")],
+    [
+        ([], "found none; expected at least one"),
+        (["fog"], "as number 1; expected a Session"),
+        ("fog", 'sessions: found "fog"; expected a list of Session'),
+        (7, "sessions: found 7; expected a list of Session"),
+    ],
 )
 def test_what_are_no_sessions_is_refused(data: rl.Dataset, sessions: Any, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
@@ -274,6 +279,18 @@ def test_what_are_no_sessions_is_refused(data: rl.Dataset, sessions: Any, told: 
 def test_what_is_no_session_says_so(made: Any, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         made()
+
+
+def test_runs_that_failed_and_contexts_that_are_not_known_are_counted(data: rl.Dataset) -> None:
+    given = [
+        rl.Session("fog", [call("horn", "horn")], context=chunks("horn")),
+        rl.Session("fog", [], error="timeout", repetition=2),
+        rl.Session("steps", [call("steps", "tower")]),
+        rl.Session("steps", [call("steps", "tower")], repetition=2),
+    ]
+    notes = rl.evaluate_sessions(given, data).run.notes
+    assert "1 repeated run failed" in notes
+    assert "the final context of 1 session is not known: excluded from its figures" in notes
 
 
 def test_secrets_of_the_environment_are_not_kept(data: rl.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
