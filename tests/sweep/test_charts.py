@@ -81,6 +81,12 @@ def test_the_front_is_that_of_the_comparison(measured: SweepResult) -> None:
 
 
 @pytest.mark.slow
+def test_the_best_is_marked_on_the_map_of_the_metric_that_decides_alone(measured: SweepResult) -> None:
+    assert "★" in str(specification(measured.plot.heatmap("ndcg@3")))
+    assert "★" not in str(specification(measured.plot.heatmap("recall@3")))
+
+
+@pytest.mark.slow
 def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
     with pytest.raises(ConfigurationError, match="x: found 'size'; expected two different ones of chunker, embedding"):
         measured.plot.heatmap(x="size")

@@ -18,7 +18,7 @@ PARTS = {"dataset": "lighthouse", "chunkers": (SMALL, LARGE), "retrievers": ("bm
 
 
 def sweep(folder, **options):
-    return Sweep(**PARTS, **options).run(folder, progress=False)
+    return Sweep(**{**PARTS, **options}).run(folder, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +82,17 @@ def test_a_file_names_the_primary_metric_or_does_not(tmp_path):
     (tmp_path / "sweep.yaml").write_text("dataset: lighthouse\nprimary: ndcg@10\n")
     assert load_sweep(tmp_path / "sweep.yaml").names_primary
     assert load_sweep(tmp_path / "sweep.yaml") == Sweep(dataset="lighthouse")
+
+
+def test_cells_whose_prompts_are_not_full_though_more_could_come_are_named(tmp_path):
+    found = sweep(tmp_path / "short", systems={"few": few}, chunkers=(LARGE,))
+    assert found.fairness.decides
+    (name,) = [one.cell.name for one in found.finished if one.cell.system]
+    ends = "Prompts that end before 2,000 tokens though more could come, so that the figures may be too low: "
+    count = found.fairness.unfilled[name]
+    assert count > 1
+    assert f"{ends}{count:,} queries of {name}" in " ".join(str(found).split())
+
+
+def few(query):
+    return [f"The lamp is lit at dusk, line {number} of the log." for number in range(2)]

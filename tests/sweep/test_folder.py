@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,34 @@ def test_what_was_about_to_be_replaced_is_put_back(tmp_path: Path) -> None:
     go_on(tmp_path / "sweep")
     assert (place / "run.json").is_file()
     assert list(place.parent.iterdir()) == [place]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"sweep": {**HEAD["sweep"], "margin": -1}}, "damaged: margin: found -1; expected a number of 0 or more"),
+        ({"sweep": {"budget": 2000}}, "damaged: sweep: found no margin"),
+        ({"primary": "ndgc@3"}, "damaged: metric: found 'ndgc' .*; expected one of"),
+        ({"cells": [CELL.to_dict()] * 2}, "damaged: cells: found one twice; expected each once"),
+        ({"cells": [{"retriever": "dens"}]}, "damaged: .*'dens'"),
+    ],
+)
+def test_a_head_that_describes_no_sweep_is_named(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    begun(tmp_path / "sweep")
+    head = json.dumps({"format": 1, **HEAD, **changes})
+    (tmp_path / "sweep/sweep.json").write_text(head, encoding="utf-8")
+    with pytest.raises(RunError, match=f"sweep.json: {told}"):
+        load_sweep_result(tmp_path / "sweep")
+
+
+@pytest.mark.slow
+def test_cells_of_other_queries_or_without_the_metric_that_decides_count_as_failed(island: Any, tmp_path: Path) -> None:
+    sweep = Sweep(dataset=island, chunkers="recursive:200/0", retrievers="bm25", ks=1, primary="ndcg@1")
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    key = result.results[0].cell.key
+    with pytest.raises(RunError, match=r"damaged: found other queries than the sweep's; .*continue with --resume"):
+        SweepFolder(result.folder).load(key, replace(island, queries=island.queries[:2]), is_cell=True)
+    head = json.loads((result.folder / "sweep.json").read_text(encoding="utf-8"))
+    (result.folder / "sweep.json").write_text(json.dumps(head | {"primary": "rr@7"}), encoding="utf-8")
+    (failed,) = load_sweep_result(result.folder).failed
+    assert "found no rr@7; expected it scored; " in str(failed.error)

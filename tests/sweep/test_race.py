@@ -171,3 +171,11 @@ def test_a_fault_of_a_range_is_located_where_it_is_written(size, fault):
             dataset="lighthouse", chunkers=["recursive:500/0", {"splitter": "recursive", "size": size, "overlap": 50}]
         )
     assert fault in str(error.value)
+
+
+def test_a_race_ends_where_its_effort_does():
+    values = values_of([0.6, 0.6, 0.6])
+    course = course_over(values, (3 * 2 + 0.5) / values.size)
+    race = course.run(1)
+    assert len(course.rungs) == 1
+    assert len(race.running) == 3

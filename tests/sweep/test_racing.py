@@ -189,3 +189,60 @@ def test_the_page_shows_the_race(found: SweepResult, tmp_path: Path):
     page = found.report(tmp_path / "race.html").read_text(encoding="utf-8")
     assert "3 of 20 cells remaining after a race" in page
     assert "Rung by rung" in page
+
+
+def test_what_is_shown_of_a_race_that_ended_early_or_was_not_checked(found: SweepResult):
+    race = found.race
+    assert race is not None
+    early = sweep_view(replace(found, race=replace(race, rungs=race.rungs[:-1])))
+    told = "the effort ended after 26 of 32 queries, with 6 cells left; a larger one with --resume goes on"
+    assert told in early.warnings
+    assert not any("the effort ended" in warning for warning in sweep_view(found).warnings)
+    best = next(one for one in found.results if one.cell.name == found.recommended)
+    alone = sweep_view(replace(found, results=(best, *found.eliminated)), detail=Detail.SUMMARY)
+    headings = [section.heading for section in alone.sections]
+    assert "Held-out check" in headings
+    assert "Eliminated cells" not in headings
+
+
+def test_a_choice_that_is_not_checked_yet_is_loaded_without_a_check(found: SweepResult, tmp_path: Path):
+    folder = shutil.copytree(found.folder, tmp_path / "unchecked")
+    race = json.loads((folder / "race.json").read_text(encoding="utf-8"))
+    assert race["held_out"]
+    (folder / "race.json").write_text(json.dumps({**race, "held_out": None}), encoding="utf-8")
+    loaded = load_sweep_result(folder)
+    assert (loaded.check, loaded.recommended) == (None, loaded.recommend().recommended)
+
+
+def never_there(query: str) -> list[str]:
+    raise ValueError("no index")
+
+
+def knows_nothing(query: str) -> list[str]:
+    return ["Nobody knows."]
+
+
+def knows_the_lamp(query: str) -> list[str]:
+    return ["The keeper trims the wick every evening."]
+
+
+def race_of(systems: dict[str, Any], **options: Any) -> Sweep:
+    return Sweep(**{"dataset": "lighthouse", "systems": systems, "ks": 1, "primary": "ndcg@1", **options})
+
+
+def test_a_race_in_which_every_cell_fails_says_why(tmp_path: Path):
+    sweep = race_of({"one": never_there, "other": never_there}, effort="100%")
+    with pytest.raises(ConfigurationError, match=r"sweep: every cell failed; the first: .*no index"):
+        sweep.run(tmp_path / "out", progress=False)
+
+
+def test_a_cell_that_fails_leaves_the_others_to_race_and_to_be_checked(tmp_path: Path):
+    sweep = race_of({"gone": never_there, "lamp": knows_the_lamp, "nothing": knows_nothing}, effort="5 minutes")
+    assert sweep.plan().effort is not None
+    found = sweep.run(tmp_path / "out", progress=False)
+    assert [one.cell.name for one in found.failed] == ["gone · none"]
+    assert {one.cell.name for one in found.finished} == {"lamp · none", "nothing · none"}
+    assert found.race is not None
+    assert (found.race.effort, found.race.queries) == ("5 minutes", 32)
+    assert found.check is not None
+    assert len(found.check.held_out) == 8

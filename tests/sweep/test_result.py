@@ -63,3 +63,23 @@ def test_every_measured_cell_is_there_query_by_query(measured: SweepResult) -> N
     none = replace(measured, results=(replace(first, evaluation=None, error="broken"),)).per_query()
     assert list(none.columns) == ["cell"]
     assert not len(none)
+
+
+@pytest.mark.slow
+def test_a_cell_is_found_by_its_name_or_its_key(measured: SweepResult) -> None:
+    entry, *others = measured.results
+    assert measured.evaluation(entry.cell.name) is measured.evaluation(entry.cell.key) is entry.evaluation
+    with pytest.raises(ConfigurationError, match="cell: found 'nobody'; expected one of recursive:60/0 · bm25 · none"):
+        measured.evaluation("nobody")
+    broken = replace(measured, results=(replace(entry, evaluation=None, error="OSError: no"), *others))
+    with pytest.raises(ConfigurationError, match="bm25 · none: failed: OSError: no"):
+        broken.evaluation(entry.cell.name)
+    assert repr(measured) == "SweepResult('island', 4 of 4 cells)"
+    assert repr(broken) == "SweepResult('island', 3 of 4 cells, 1 failed)"
+
+
+@pytest.mark.slow
+def test_the_only_cell_that_was_measured_is_the_one_to_use(measured: SweepResult) -> None:
+    only = replace(measured, results=measured.results[:1])
+    assert only.recommended == measured.results[0].cell.name
+    assert replace(measured, results=()).recommended is None

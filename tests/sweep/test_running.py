@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
-from raglift.errors import ConfigurationError, MissingDependency, RunError
+from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError, RunError
 from raglift.metrics.custom import metric
 from raglift.metrics.registry import MEASURES
+from raglift.retrieval.batches import HERE
+from raglift.retrieval.rerankers import PairReranker
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.measuring import score_pairs
 from raglift.sweep.planning import Plan
 from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.types.dataset import Dataset
@@ -208,3 +212,20 @@ def test_files_of_the_documents_are_read_as_the_sweep_says(tmp_path: Path) -> No
     (cell,) = run_sweep(load_sweep(file), tmp_path / "swept", progress=False).results
     assert cell.evaluation is not None
     assert cell.evaluation.scores.mean("retrieve", "recall@1") == 1
+
+
+class Scoring(PairReranker):
+    """Scores pairs by the length of the text, and gives no score for what a query cannot have."""
+
+    identity = "by length"
+
+    def score(self, batch: Sequence[tuple[str, str]]) -> list[float]:
+        if any(query == "bad" for query, _ in batch):
+            raise ModelOutputError("found NaN; expected numbers")
+        return [float(len(text)) for _, text in batch]
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_query_without_scores_loses_its_own_pairs_alone() -> None:
+    pairs = {("bad", "a"), ("good", "b"), ("good", "cc"), ("bad", "d")}
+    assert score_pairs(Scoring(), pairs, HERE) == {("good", "b"): 1.0, ("good", "cc"): 2.0}

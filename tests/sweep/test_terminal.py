@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from raglift.metrics.parsing import parse
 from raglift.rendering.document import Detail, Table
 from raglift.rendering.terminal import as_text, document_parts
+from raglift.report.sentences import BEYOND_CANDIDATES
 from raglift.retrieval.retrievers import RetrieverSpec
+from raglift.running.evaluation import evaluate
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan, plan_text
@@ -20,6 +24,8 @@ from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.view import sweep_view
 from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 CELLS = tuple(Cell(f"recursive:{size}/0", None, RetrieverSpec("bm25")) for size in (60, 90, 200, 400))
 
@@ -186,3 +192,38 @@ def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: 
     plan_of_it = plan_text(plan(title=name, chunkings=(ChunkingPlan(name, error=name),)))
     assert not {"\x1b", "\u202e"} & set(plan_of_it)
     assert "[bold]mine[/bold]" in plan_of_it
+
+
+def test_a_plan_says_what_is_not_known_and_that_cells_are_raced() -> None:
+    told = plan_text(plan(effort="40%", embeddings=(EmbeddingPlan("org/model", 1200, None, 1200, None),)))
+    assert "org/model" in told
+    assert "1,200 texts and 1,200 queries; what the cache has shows when the model is here" in told
+    assert "  race      40%: all cells are asked about " in told
+    assert told.endswith("what is above is for all queries of all cells")
+
+
+def test_queries_that_failed_and_hits_that_were_no_candidates_are_warned_of(ranked: Any, tmp_path: Path) -> None:
+    down = RuntimeError("no index")
+    one, two = ranked([1, down, *[2] * 30]), ranked([down, down, *[2] * 30])
+    cells = {Cell(system="one"): one, Cell(system="two"): two}
+    result = SweepResult("stones", parse("rr@3"), 0, tuple(CellResult(*each) for each in cells.items()), tmp_path)
+    warnings = sweep_view(result).warnings
+    reason = "the first: retrieve: RuntimeError: no index"
+    assert f"one · none: 1 query failed and counts 0; {reason}" in warnings
+    assert f"two · none: 2 queries failed and count 0; {reason}" in warnings
+
+
+def test_a_reranker_that_brings_its_own_evidence_is_told(tmp_path: Path) -> None:
+    data = Dataset.from_dict({f"where is stone {number}?": [f"stone {number} is here"] for number in range(5)})
+
+    class Inventing:
+        def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+            return Ranking.of([(Chunk(query.replace("where is ", "").rstrip("?") + " is here"), 1.0)])
+
+    invented = evaluate(lambda query: ["nothing"], data, reranker=Inventing(), ks=(1,), metrics=["rr"])
+    plain = evaluate(lambda query: ["nothing"], data, ks=(1,), metrics=["rr"])
+    cells = {Cell(system="invents"): invented, Cell(system="plain"): plain}
+    result = SweepResult("stones", parse("rr@1"), 0, tuple(CellResult(*each) for each in cells.items()), tmp_path)
+    view = sweep_view(result)
+    assert any(warning.startswith("invents · none: ") for warning in view.warnings)
+    assert any(BEYOND_CANDIDATES in note for note in view.notes)

@@ -194,7 +194,7 @@ class Course:
             first: how many batches all cells are asked.
         """
         self._go_on(range(len(self.race.totals)), first, set_aside=0)
-        while self.asked < len(self.batches) and len(self.race.running) > 1:
+        while self.rungs and self.asked < len(self.batches) and len(self.race.running) > 1:
             rung = self.decided(len(self.rungs) - 1, partial(self._next))
             if rung is None:
                 break

@@ -23,7 +23,7 @@ def test_a_cell_is_named_by_its_parts() -> None:
         "recursive:1000/100 · minilm · dense · late-interaction"
     )
     assert Cell("recursive:1000/100", None, BM25).name == "recursive:1000/100 · bm25 · none"
-    assert Cell(system="my_rag:retriever").name == "my_rag:retriever · none"
+    assert Cell(system="my_rag:retriever").name == str(Cell(system="my_rag:retriever")) == "my_rag:retriever · none"
 
 
 def test_the_key_of_a_cell_never_changes() -> None:

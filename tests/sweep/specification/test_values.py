@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,16 @@ def fault(name: str, value: Any) -> str:
         ("encoding", "cp1251x", 'encoding: found "cp1251x"; expected a text encoding that Python knows, as cp1252'),
         ("chunkers", [], "chunkers: found an empty list; expected at least one"),
         ("chunkers", [7], "chunkers[0]: found 7; expected a text"),
+        ("chunkers", ["  "], 'chunkers[0]: found "  "; expected a text that is not empty'),
+        (
+            "chunkers",
+            {
+                "splitter": "recursive",
+                "size": {"from": 101, "to": 1000, "step": 1},
+                "overlap": {"from": 0, "to": 40, "step": 1},
+            },
+            "chunkers: found more than 20,000 values; expected fewer, for example by larger steps",
+        ),
         ("chunkers", "recursive:9/9", "found chunk overlap 9; expected 0 or more and less than the chunk size"),
         ("chunkers", "recursiv:9/1", "chunkers: found 'recursiv:9/1'; expected recursive or token"),
         ("chunkers", RecursiveChunker(9, 1, separators=(".",)), "expected"),
@@ -49,6 +60,9 @@ def fault(name: str, value: Any) -> str:
         ("include", {"retriever": "bm25", "embedding": "minilm"}, "found the embedding 'minilm' with bm25; expected"),
         ("systems", "my_rag", 'systems: found "my_rag"; expected module:name of a retriever or of a function'),
         ("systems", [object()], "systems[0]: found a object without a name; expected a name: systems={'mine'"),
+        ("systems", {"mine": 7}, "systems.mine: found 7; expected module:name, as my_rag:retriever, or in Python an"),
+        ("systems", {"mine": {"system": "a:b", "rerankers": []}}, "rerankers: found an empty list; expected at least"),
+        ("ks", [True], "ks[0]: found true; expected an integer of 1 or more"),
         ("candidates", "50", 'candidates: found "50"; expected an integer without quotation marks'),
         ("ks", [1, 0], "ks[1]: found 0; expected an integer of 1 or more, or a budget of tokens, as tokens(2000)"),
         ("metrics", "ndgc", "metrics: found 'ndgc' (did you mean 'ndcg'?); expected one of hit_rate"),
@@ -88,3 +102,27 @@ def test_hub_ids_and_providers_are_taken_as_they_are() -> None:
     assert Sweep(dataset="lighthouse", embeddings=names).embeddings == tuple(names)
     reranker = "cross-encoder/ms-marco-TinyBERT-L-2-v2"
     assert Sweep(dataset="lighthouse", rerankers=reranker).rerankers == (reranker,)
+
+
+@pytest.mark.slow
+def test_a_mapping_file_is_that_of_a_service_and_is_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("hitz: results\n", encoding="utf-8")
+    address = "http://127.0.0.1:8000/search"
+    told = fault("systems", {"shop": {"system": address, "mapping": str(tmp_path / "wrong.yaml")}})
+    assert told.startswith("systems.shop.mapping: found ")
+    assert 'wrong.yaml", of which ' in told
+    assert told.endswith("expected a mapping, as docs/how-to/http.md (for MCP servers docs/how-to/mcp.md) describes it")
+    (tmp_path / "shop.yaml").write_text('params: {q: "{query}"}\n', encoding="utf-8")
+    told = fault("systems", {"shop": {"system": "my_rag:retriever", "mapping": str(tmp_path / "shop.yaml")}})
+    assert "expected one with an HTTP service or an MCP server alone" in told
+    made = Sweep(dataset="lighthouse", systems={"shop": {"system": address, "mapping": None}})
+    assert made.system("shop").mapping is None
+
+
+def test_a_name_of_a_hub_dataset_is_taken_as_it_is() -> None:
+    assert Sweep(dataset="hf:mteb/scifact").dataset == "hf:mteb/scifact"
+
+
+def test_systems_are_a_mapping_of_names_or_a_list_with_names() -> None:
+    listed = Sweep(dataset="lighthouse", systems=[{"name": "mine", "system": "my_rag:retriever"}])
+    assert listed.systems == Sweep(dataset="lighthouse", systems={"mine": "my_rag:retriever"}).systems

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from raglift.errors import SweepError
+from raglift.errors import ConfigurationError, SweepError
 from raglift.sweep.specification.record import load_sweep
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweeps.md"
@@ -129,3 +129,13 @@ def test_the_first_cell_is_the_one_that_the_page_names(tmp_path: Path) -> None:
     scope: dict[str, Any] = {}
     exec(page.split("```python\n")[1].partition("for cell")[0], scope)  # noqa: S102 — what the page shows
     assert scope["sweep"] == sweep
+
+
+def test_a_key_that_is_there_twice_is_a_fault_though_all_else_is_right(tmp_path: Path) -> None:
+    [fault] = faults(tmp_path, "dataset: lighthouse\nseed: 1\nseed: 2\n")
+    assert fault.startswith("sweep.yaml:3: seed")
+
+
+def test_what_is_no_path_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="load_sweep: found a dict; expected the path of a YAML file"):
+        load_sweep({"dataset": "lighthouse"})  # type: ignore[arg-type]
