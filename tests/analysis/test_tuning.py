@@ -66,3 +66,8 @@ def test_a_setting_that_is_best_as_it_is_is_kept():
     found = tuned(values, SETTINGS[:2], METRIC, ["a"])
     assert found.best == 0
     assert f"Keep {SETTINGS[0]}: no other setting has a higher NDCG@10" in " ".join(str(found).split())
+
+
+def test_a_choice_is_between_two_settings_or_more():
+    with pytest.raises(ConfigurationError, match="tune: found 1 setting; expected two or more to choose from"):
+        tuned(np.zeros((1, 20)), SETTINGS[:1], METRIC, ["a"])

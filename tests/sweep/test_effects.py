@@ -151,3 +151,13 @@ def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., 
     ]
     assert effect_sentence(effects, "chunker") == ("of 3 chunkers, recursive:400/0, recursive:500/0 may be the best")
     assert "Which level is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)
+
+
+def test_levels_that_were_not_compared_have_no_difference(result: SweepResult) -> None:
+    effects = result.effects()
+    reranker = effects.factor("reranker")
+    forth = reranker.difference("late-interaction", "none")
+    assert reranker.difference("none", "late-interaction").mean == pytest.approx(-forth.mean)
+    with pytest.raises(ConfigurationError, match="reranker: found no cells that differ in 'none' and 'other' alone"):
+        reranker.difference("none", "other")
+    assert repr(effects) == f"FactorEffects(chunker, reranker; {effects.primary}, 4 cells, {QUERIES:,} queries)"

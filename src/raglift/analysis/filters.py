@@ -45,12 +45,10 @@ def filter_faults(run: Run, queries: Sequence[Query]) -> dict[str, FilterFault]:
     """Return the queries whose filter was not applied as it should be, by id; those that failed are left out.
 
     Args:
-        run: what was answered.
+        run: what was answered; some queries have filters.
         queries: what was asked.
     """
-    mark = run.spec.get("filtered")
-    if not mark:
-        return {}
+    mark = run.spec["filtered"]
     rankings = {trace.query_id: _ranking(trace, mark["stage"]) for trace in run.traces if trace.error is None}
     keys = {key for ranking in rankings.values() for hit in ranking for key in hit.chunk.metadata}
     found = {}

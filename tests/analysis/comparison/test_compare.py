@@ -158,6 +158,8 @@ def test_saved_runs_are_opened_and_give_the_same_figures(ranked, tmp_path):
         ({"primary": "rr@3", "baseline": "none"}, "baseline: found 'none'; expected one of 'a', 'b'"),
         ({"primary": "rr@3", "baseline": 2}, "baseline: found 2; expected one of 'a', 'b', or a number from 0 to 1"),
         ({"primary": "rr@3", "baseline": True}, "baseline: found True"),
+        ({"primary": "rr@3", "budget": 0}, "budget: found 0; expected an integer, 1 or more"),
+        ({"primary": "rr@3", "budget": True}, "budget: found True; expected an integer, 1 or more"),
         ({"primary": "rr@3", "names": ["x", "y"]}, "found names= with a mapping"),
     ],
 )
@@ -238,3 +240,16 @@ def test_without_ndcg_the_first_measure_of_quality_decides_at_its_deepest(ranked
     costs = ["context_tokens"]
     with pytest.raises(ConfigurationError, match="primary: found no measure of quality among context_tokens@1, "):
         compare([ranked(BASE, metrics=costs), ranked(OTHER, metrics=costs)])
+
+
+def test_a_primary_metric_that_some_systems_lack_says_of_which(ranked):
+    systems = {"whole": ranked(BASE), "part": ranked(OTHER, metrics=("recall",))}
+    with pytest.raises(ConfigurationError, match=r"found rr@3, which was not scored; .*; not scored of 'part'$"):
+        compare(systems, primary="rr@3")
+
+
+def test_where_no_mean_can_be_compared_the_first_system_is_the_baseline(ranked):
+    systems = {name: ranked(BASE, unlabelled=range(len(BASE))) for name in "abc"}
+    found = compare(systems, primary="rr@3")
+    assert found.baseline == "a"
+    assert all(row.verdict is None for row in found.of(RR @ 3))

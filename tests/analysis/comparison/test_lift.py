@@ -78,3 +78,11 @@ def test_failed_and_unlabelled_queries(ranked):
 def test_a_system_of_one_stage_has_no_lift(ranked):
     with pytest.raises(ConfigurationError, match=r"a system of one stage \(retrieve\); expected one with a reranker"):
         ranked(BEFORE).reranker_lift("rr@3")
+
+
+def test_a_lift_of_what_was_not_scored_is_refused(ranked):
+    lift = ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3")
+    with pytest.raises(ConfigurationError, match=r"metric: found ap@3, which was not scored; expected one of rr@3"):
+        lift.row("ap@3")
+    with pytest.raises(ConfigurationError, match="over: found 'candidates'; expected retrieve"):
+        lift.row("rr@3", over="candidates")

@@ -218,3 +218,10 @@ def test_a_frame_has_all_systems(systems):
     assert frame.is_shown.tolist() == [True, True, False]
     assert frame.held_out_check.fillna("").tolist() == ["confirmed", "", ""]
     assert frame.latency_p50.tolist() == [0.010, 0.200, 0.001]
+
+
+def test_a_system_is_found_by_its_name(systems):
+    found = compare(systems, primary="rr@3").recommend()
+    assert found.of(found.best).system == found.best
+    with pytest.raises(ConfigurationError, match="system: found 'nobody'; expected one of '"):
+        found.of("nobody")

@@ -120,3 +120,15 @@ def test_other_labels_of_another_judge_are_refused_by_name():
     with pytest.raises(ConfigurationError, match=r"labels of 1 query differ") as caught:
         compare({"a": measured(query("q0")), "b": measured(other)}, primary="rr@3")
     assert "('a': labels by people; 'b': labels: 1 passage judged by openai:gpt-4o-mini" in str(caught.value)
+
+
+def test_evaluations_without_a_query_in_common_are_of_different_datasets():
+    with pytest.raises(ConfigurationError, match=r"'a' and 'b' share no query id: found .*q0.* and .*q1.*; expected"):
+        compare({"a": measured(query("q0")), "b": measured(query("q1"))}, primary="rr@3")
+
+
+def test_other_judgements_of_what_is_irrelevant_are_noted():
+    wrong = (Passage("nothing to the point", grade=0),)
+    first, second = measured(query("q0")), measured(query("q0", judged_irrelevant=wrong))
+    found = compare({"a": first, "b": second}, primary="rr@3")
+    assert "what was judged irrelevant differs between a and b: do not compare their Judged@k" in found.notes

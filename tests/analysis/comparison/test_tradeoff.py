@@ -99,3 +99,8 @@ def test_the_frame_and_the_text(comparison):
     assert [line.split()[0] for line in text.splitlines()[-3:]] == ["good", "slow", "fast"]
     assert "beaten by good" in text
     assert "beaten by good" in comparison.to_text()
+
+
+def test_systems_of_which_no_cost_is_known_have_no_tradeoff(ranked):
+    with pytest.raises(ConfigurationError, match="pareto: found no cost of any system; expected at least one"):
+        compare({"a": ranked([1, 2]), "b": ranked([2, 1])}, primary="rr@3").pareto()

@@ -101,3 +101,13 @@ def test_queries_that_a_profile_leaves_out_of_one_system(ranked):
     empty = dataclasses.replace(whole, scores=dataclasses.replace(whole.scores, values=values))
     (warning,) = warnings(whole, empty, names=["whole", "empty"])
     assert warning == "not the same number of queries have a value: 40 of whole; 36 of empty"
+
+
+@pytest.mark.slow
+def test_a_higher_mean_from_fewer_wins_is_told(ranked):
+    """Fifteen queries are lost by a little, and ten are won by much."""
+    base, other = [2] * 15 + [None] * 10, [3] * 15 + [1] * 10
+    found = compare({"a": ranked(base), "b": ranked(other)}, primary="rr@3")
+    assert found.row("b").verdict == "better"
+    told = "b has the higher mean MRR@3 than a, and loses more queries (15) than it wins (10): it wins by more"
+    assert told in " ".join(str(found).split())

@@ -144,3 +144,13 @@ def test_a_dataset_without_unanswerable_queries_is_refused():
 def test_wrong_options_are_told(few, options, told):
     with pytest.raises(ConfigurationError, match=told):
         few.abstention(**options)
+
+
+def test_rankings_without_scores_and_sessions_have_no_threshold():
+    plain = measured([("a", [("a", "d", None)]), (None, [("x", "d", None)])])
+    with pytest.raises(ConfigurationError, match="stage: found 'retrieve', which gives no scores; expected one whose"):
+        plain.abstention()
+    data = plain.dataset
+    sessions = [rl.Session(query.id, [rl.Call.of(query.text, [rl.Chunk("text a", id="a")])]) for query in data.queries]
+    with pytest.raises(ConfigurationError, match="abstention: found sessions or repeated queries; expected one"):
+        rl.evaluate_sessions(sessions, data).abstention()

@@ -37,6 +37,9 @@ def test_a_lift_is_given_over_either_stage(evaluation: Evaluation) -> None:
     assert evaluation.mean_lift("mrr@4") == pytest.approx(1 / 2 - 1 / 4)
     assert evaluation.mean_lift("mrr@4", over="candidates") == pytest.approx(1 / 2 - 1 / 3)
     assert np.allclose(evaluation.lift("mrr@4", over="candidates"), 1 / 2 - 1 / 3)
+    frame = evaluation.to_frame()
+    lifts = [evaluation.mean_lift(metric, over="candidates") for metric in evaluation.scores.metrics]
+    assert frame["lift:candidates"].tolist() == pytest.approx(lifts, nan_ok=True)
 
 
 def test_the_lift_over_candidates_goes_as_deep_as_they_do(evaluation: Evaluation) -> None:

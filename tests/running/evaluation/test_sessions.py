@@ -11,6 +11,7 @@ import pytest
 import raglift as rl
 from raglift.analysis import fact_outcomes, repetition_components, values_by_repetition
 from raglift.errors import ConfigurationError, DatasetError, RunError
+from raglift.metrics.session_measures import SessionNDCG
 from raglift.testing.fakes import FakeRetriever
 from raglift.types import Fact, Passage, Query
 
@@ -300,6 +301,25 @@ def test_secrets_of_the_environment_are_not_kept(data: rl.Dataset, monkeypatch: 
     )
     found = rl.evaluate_sessions([rl.Session("fog", [leaking], error=f"stopped: {secret}")], data)
     assert secret not in repr(found.run.traces)
+
+
+def test_a_query_is_explained_call_by_call(evaluation: rl.Evaluation) -> None:
+    found = evaluation.explain("who-and-when")
+    earned = found.earnings()
+    assert earned["session_recall@10"].tolist() == [0.0, 0.5, 0.5, 0.0]
+    assert earned["session_recall@1"].tolist() == [0.0, 0.0, 0.5, 0.0]
+    assert earned["recall@calls(1)"].tolist() == [0.0, 0.5, 0.0, 0.0]
+    assert earned["session_ndcg@10"].sum() == pytest.approx(found.values[found.metrics.index(SessionNDCG @ 10)])
+
+
+def test_measures_of_sessions_are_named_and_may_be_of_no_query(evaluation: rl.Evaluation, data: rl.Dataset) -> None:
+    assert evaluation.session_analysis().mean("recovery") == pytest.approx(2 / 3)
+    with pytest.raises(ConfigurationError, match="measure: found 'speed'; expected one of "):
+        evaluation.session_analysis().mean("speed")
+    unlabelled = rl.Dataset((Query("fog", QUESTIONS["fog"]),))
+    found = rl.evaluate_sessions([rl.Session("fog", [call("horn", "horn")])], unlabelled).session_analysis()
+    assert np.isnan(found.recall_after).all()
+    assert np.isnan(found.mean("recovery"))
 
 
 # What is shown.
