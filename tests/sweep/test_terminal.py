@@ -202,7 +202,8 @@ def test_a_plan_says_what_is_not_known_and_that_cells_are_raced() -> None:
     assert told.endswith("what is above is for all queries of all cells")
 
 
-def test_queries_that_failed_and_hits_that_were_no_candidates_are_warned_of(ranked: Any, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_queries_that_failed_are_warned_of(ranked: Any, tmp_path: Path) -> None:
     down = RuntimeError("no index")
     one, two = ranked([1, down, *[2] * 30]), ranked([down, down, *[2] * 30])
     cells = {Cell(system="one"): one, Cell(system="two"): two}
@@ -213,6 +214,7 @@ def test_queries_that_failed_and_hits_that_were_no_candidates_are_warned_of(rank
     assert f"two · none: 2 queries failed and count 0; {reason}" in warnings
 
 
+@pytest.mark.slow
 def test_a_reranker_that_brings_its_own_evidence_is_told(tmp_path: Path) -> None:
     data = Dataset.from_dict({f"where is stone {number}?": [f"stone {number} is here"] for number in range(5)})
 
