@@ -18,6 +18,8 @@ from raglift.testing.fakes import FakeRetriever
 from raglift.types.anchors import Resolution, UnresolvedLabel
 from raglift.types.dataset import Dataset
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def book(book_path: Path) -> Dataset:
@@ -41,7 +43,6 @@ def with_two_of_three_labels(book: Dataset) -> Evaluation:
     return rl.evaluate(retriever, alone, **settings)
 
 
-@pytest.mark.slow
 def test_ten_hits_that_hold_two_of_three_labels_print_the_tutorials_numbers(book: Dataset) -> None:
     evaluation = with_two_of_three_labels(book)
     text = metrics_of(evaluation)
@@ -67,7 +68,6 @@ def number_after(name: str, text: str) -> str:
     return found[1]
 
 
-@pytest.mark.slow
 def test_each_of_the_tutorials_labels_matches_exactly_one_chunk_of_the_book(book: Dataset) -> None:
     from raglift.matching.match import match_rankings
     from raglift.matching.rule import MatchRule
@@ -95,7 +95,6 @@ def lamp_and_lens() -> Dataset:
     return Dataset(queries, documents, "lighthouse")
 
 
-@pytest.mark.slow
 def test_the_walkthrough_shows_every_step_for_one_question() -> None:
     dataset = lamp_and_lens()
     settings = Settings(LocalSystem(chunker=rl.RecursiveChunker(600, 60)), k=5)
@@ -113,7 +112,6 @@ def test_the_walkthrough_shows_every_step_for_one_question() -> None:
     assert {metric.k for metric in evaluation.scores.metrics} == {1, 3, 5}
 
 
-@pytest.mark.slow
 def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
     dataset = lamp_and_lens()
     questions = [query for query in dataset if query.is_labelled][:10]
@@ -124,7 +122,6 @@ def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
     assert "MRR@5" in text
 
 
-@pytest.mark.slow
 def test_labels_that_are_not_as_the_text_and_chunks_longer_than_the_model_reads_are_told() -> None:
     dataset = lamp_and_lens()
     left_out = UnresolvedLabel("relevant[0]", "words of another edition", Fault("lamp", "none", "these"), "q1")
@@ -142,7 +139,6 @@ def test_no_question_is_an_error() -> None:
         walk(rl.load_dataset("lighthouse"), [], Settings(), Console(file=io.StringIO()))
 
 
-@pytest.mark.slow
 def test_a_question_whose_labels_are_not_found_says_where_they_are_and_corpus_text_is_only_shown() -> None:
     """The document's id looks like markup, its text like a terminal's commands; both are printed, neither is obeyed."""
     filler = "\n\n".join(

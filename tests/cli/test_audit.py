@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 
 TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the day into his book. It blew. It blew.\n"
@@ -22,7 +24,6 @@ def dataset(folder: Path, *relevant: Any) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("labels", "check", dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew"))
     assert code == 0
@@ -31,7 +32,6 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     assert "recall ceiling@10" in out
 
 
-@pytest.mark.slow
 def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wicked, and wrote", "wrote the day into his")
     code, out, _ = run(
@@ -49,7 +49,6 @@ def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     assert out.isascii()
 
 
-@pytest.mark.slow
 def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> None:
     lost = [{"doc": "tower.txt", "from": f"nowhere {number}", "to": "dusk"} for number in range(25)]
     folder = dataset(tmp_path / "lights", *lost)
@@ -62,7 +61,6 @@ def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> N
     assert len(json.loads(out)["faults"]) == 25
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -106,7 +104,6 @@ def test_relabel_lists_twenty_of_what_was_left_and_counts_the_rest(run: Run, tmp
     assert "… and 5 more: raglift labels check lists what is wrong with each" in out
 
 
-@pytest.mark.slow
 def test_a_corpus_is_named_as_anywhere_else(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, _ = run("labels", "anchor", "lighthouse", "-o", tmp_path / "new.jsonl")
     assert (code, " literal texts moved" in out) == (0, True)
@@ -117,7 +114,6 @@ def test_a_corpus_is_named_as_anywhere_else(run: Run, tmp_path: Path, monkeypatc
     assert "raglift: error: the text of corpus 'war_and_peace' is not on this machine" in err
 
 
-@pytest.mark.slow
 def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
     assert "found no documents" in run("labels", "anchor", folder / "queries.jsonl", "-o", tmp_path / "new.jsonl")[2]
@@ -133,7 +129,6 @@ def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) 
     assert not (tmp_path / "new.jsonl").exists()
 
 
-@pytest.mark.slow
 def test_what_is_not_read_of_a_folder_is_said_once_and_can_be_included(run: Run, tmp_path: Path) -> None:
     lights = dataset(tmp_path / "lights", "in fog the horn is blown")
     (lights / "documents" / "fog.qmd").write_text("In fog the horn is blown.")

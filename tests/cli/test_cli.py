@@ -13,13 +13,13 @@ import pytest
 import raglift as rl
 from raglift.retrieval.bm25 import BM25Retriever
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_version(run) -> None:
     assert run("--version")[:2] == (0, f"raglift {rl.__version__}\n")
 
 
-@pytest.mark.slow
 def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first"
     system = ("--retriever", "bm25", "--reranker", "late-interaction", "--candidates", "5")
@@ -32,7 +32,6 @@ def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) 
     assert {metric.k for metric in saved.scores.metrics} == {1, 5}
 
 
-@pytest.mark.slow
 def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     arguments = ("--retriever", "bm25", "--reranker", "none", "--metrics", "mrr,ndcg@3", "-k", "5", "--json")
     code, out, _ = run("evaluate", "lighthouse", *arguments)
@@ -46,7 +45,6 @@ def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
     assert all(row["lift"] is None for row in report["metrics"])
 
 
-@pytest.mark.slow
 def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(run) -> None:
     arguments = ("--retriever", "bm25", "-k", "1,3", "--depth", "deep", "--candidates", "5", "--json")
     code, out, _ = run("evaluate", "lighthouse", *arguments, "--match", "coverage", "--match-threshold", "0.8")
@@ -71,7 +69,6 @@ def rl_bm25(data: rl.Dataset) -> BM25Retriever:
     return BM25Retriever(rl.RecursiveChunker(1000, 100).split(data.documents))
 
 
-@pytest.mark.slow
 def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "rag_by_reference.py").write_text(
         "def search(query, k):\n    return ['nothing'] * k\n\ndef make():\n    return search\n", encoding="utf-8"
@@ -84,7 +81,6 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
         assert out.startswith("q: function\n")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -117,7 +113,6 @@ def test_the_walkthrough_as_json_is_its_evaluation(run) -> None:
     assert {row["k"] for row in told["metrics"]} == {1, 3}
 
 
-@pytest.mark.slow
 def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RAGLIFT_CORPORA", str(tmp_path / "none"))
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
@@ -127,7 +122,6 @@ def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, mo
     assert "RAGLIFT_CORPORA" in err
 
 
-@pytest.mark.slow
 def test_a_system_that_fails_on_every_query_is_no_success(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "broken_rag.py").write_text(
         "def search(query):\n    raise KeyError('index')\n\ndef make():\n    raise RuntimeError('no database')\n",
@@ -142,7 +136,6 @@ def test_a_system_that_fails_on_every_query_is_no_success(run, tmp_path: Path, m
     assert "broken_rag:make() failed: RuntimeError: no database" in err
 
 
-@pytest.mark.slow
 def test_corpus_list_and_show(run) -> None:
     code, out, _ = run("corpus", "list")
     assert code == 0
@@ -157,7 +150,6 @@ def test_corpus_list_and_show(run) -> None:
     assert corpora["lighthouse"]["queries"] == len(rl.load_dataset("lighthouse"))
 
 
-@pytest.mark.slow
 def test_output_cut_off_by_its_reader_is_no_error() -> None:
     script = f"{sys.executable} -m raglift corpus show war_and_peace | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True)
@@ -165,7 +157,6 @@ def test_output_cut_off_by_its_reader_is_no_error() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 def test_corpus_fetch_puts_a_text_into_the_cache_whose_labels_resolve(
     run, book_path: Path, tmp_path: Path, monkeypatch
 ) -> None:
@@ -186,7 +177,6 @@ def test_corpus_fetch_puts_a_text_into_the_cache_whose_labels_resolve(
     assert "404" in missing[2]
 
 
-@pytest.mark.slow
 def test_a_text_that_is_at_hand_is_not_fetched(run, book_path: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("RAGLIFT_CORPORA", str(book_path.parents[1]))

@@ -10,6 +10,8 @@ import pytest
 import raglift as rl
 from raglift.running.systems import LocalSystem, build_retriever
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -22,7 +24,6 @@ def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs) -> None:
     code, out, err = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4")
     assert (code, err) == (0, "")
@@ -34,7 +35,6 @@ def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs)
     assert "seed 4" in out
 
 
-@pytest.mark.slow
 def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
     options = ("--primary", "rr@3", "--baseline", "base", "--by-tag", "--json")
     code, out, _ = run("compare", "base", "better", "reranked", *options)
@@ -59,7 +59,6 @@ def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
     assert {(one["tag"], one["n"]) for one in told["by_tag"]["slices"]} == {("hard", 10), ("easy", 10), (None, 10)}
 
 
-@pytest.mark.slow
 def test_one_run_shows_its_reranker_lift(run, runs) -> None:
     code, out, _ = run("compare", "reranked", "--primary", "rr@3")
     lift = rl.load_evaluation("reranked").reranker_lift("rr@3")
@@ -80,7 +79,6 @@ def test_one_run_shows_its_reranker_lift(run, runs) -> None:
     assert told["by_tag"]["metric"] == "rr@3"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -104,7 +102,6 @@ def test_mistakes_end_with_one_message_and_code_2(run, runs, arguments, message)
     assert err.count("\n") == 1
 
 
-@pytest.mark.slow
 def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, runs, ranked, judged_by_model) -> None:
     for name, rank in (("one", 1), ("two", 2)):
         judged_by_model(ranked([rank] * 30, reranked=[1] * 30), labels=10).save(runs / name)
@@ -117,14 +114,12 @@ def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, r
         assert "labels" not in json.loads(out)
 
 
-@pytest.mark.slow
 def test_a_terminal_has_colours(run, runs, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[" not in run("compare", "base", "better", "--primary", "mrr@3")[1]
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "\x1b[" in run("compare", "base", "better", "--primary", "mrr@3")[1]
 
 
-@pytest.mark.slow
 def test_json_says_what_was_done_because_chunks_differ(run, tmp_path: Path) -> None:
     data = rl.load_dataset("lighthouse")
     for size in (300, 1000):

@@ -9,6 +9,8 @@ import pytest
 
 import raglift as rl
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parents[1] / "datasets" / "fixtures"
 Run = Callable[..., tuple[int, str, str]]
 
@@ -19,14 +21,12 @@ def convert(run: Run) -> Run:
     return partial(run, "labels", "convert")
 
 
-@pytest.mark.slow
 def test_json_says_what_was_written(convert: Run, tmp_path: Path) -> None:
     _, out, _ = convert(FIXTURES / "beir", "-o", tmp_path / "beir", "--json")
     written = {"path": str(tmp_path / "beir"), "read_as": "beir", "format": "jsonl", "queries": 3, "documents": 5}
     assert json.loads(out) == {**written, "notes": []}
 
 
-@pytest.mark.slow
 def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> None:
     assert convert(FIXTURES / "beir", "-o", tmp_path / "own")[0] == 0
     assert convert(tmp_path / "own", "-o", tmp_path / "back", "--from", "jsonl", "--to", "beir")[0] == 0
@@ -34,7 +34,6 @@ def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> No
     assert [query.facts for query in rl.load_dataset(tmp_path / "back")] == facts
 
 
-@pytest.mark.slow
 def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
     trec = FIXTURES / "trec"
     arguments = ("--topics", trec / "topics.tsv", "--documents", trec / "documents.jsonl")
@@ -47,7 +46,6 @@ def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
     assert rl.load_dataset(tmp_path / "train").queries[0].id == "5"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def saved(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -17,7 +19,6 @@ def saved(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "saved"
 
 
-@pytest.mark.slow
 def test_metrics_are_shown_at_one_depth_on_one_line_unless_all_are_wanted(run, saved: str) -> None:
     code, short, _ = run("explain", saved, "q0001")
     assert code == 0
@@ -30,7 +31,6 @@ def test_metrics_are_shown_at_one_depth_on_one_line_unless_all_are_wanted(run, s
     assert "--all" not in long
 
 
-@pytest.mark.slow
 def test_json_has_what_each_hit_earned(run, saved: str) -> None:
     code, out, _ = run("explain", saved, "q0001", "--json")
     found = json.loads(out)
@@ -39,7 +39,6 @@ def test_json_has_what_each_hit_earned(run, saved: str) -> None:
     assert [hit["rank"] for hit in found["hits"]] == list(range(1, len(found["hits"]) + 1))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -53,7 +52,6 @@ def test_what_does_not_go_together_is_said(words: tuple[str, ...], said: str, ru
     assert (code, said in err) == (2, True)
 
 
-@pytest.mark.slow
 def test_every_metric_is_shown_where_none_says_how_good_it_is(run, ranked, saved: str) -> None:
     ranked([1, 2], metrics=("context_tokens",)).save("counted")
     code, out, _ = run("explain", "counted", "q0001")

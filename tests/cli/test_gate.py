@@ -13,6 +13,8 @@ from junitparser import JUnitXml
 
 import raglift as rl
 
+pytestmark = pytest.mark.slow
+
 SWEEP = {
     "dataset": "lighthouse",
     "retrievers": ["bm25"],
@@ -57,7 +59,6 @@ def test_the_exit_codes_of_the_real_command(runs) -> None:
     assert passed.stderr == failed.stderr == incomplete.stderr == ""
 
 
-@pytest.mark.slow
 def test_the_verdict_stands_when_nobody_reads_the_output(runs) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -68,7 +69,6 @@ def test_the_verdict_stands_when_nobody_reads_the_output(runs) -> None:
     assert Path("gate.xml").is_file()
 
 
-@pytest.mark.slow
 def test_it_prints_what_the_library_prints(run, runs) -> None:
     options = ("--no-regression", "rr@3", "--no-regression", "recall@1", "--margin", "0.02", "--seed", "7")
     code, out, err = run("gate", "worse", "--min", "rr@3=0.9", "--baseline", "main", *options, "--confidence", "0.9")
@@ -85,7 +85,6 @@ def test_it_prints_what_the_library_prints(run, runs) -> None:
     assert (code, out, err) == (1, f"{expected}\n", "")
 
 
-@pytest.mark.slow
 def test_json_is_complete(run, runs) -> None:
     code, out, _ = run(
         "gate", "worse", "--min", "ndcg@3=0.9", "--baseline", "main", "--no-regression", "rr@3", "--json", "--name", "x"
@@ -111,7 +110,6 @@ def test_json_is_complete(run, runs) -> None:
     assert flip["hits_after"][2]["text"] == "the stone with the number 0015 lies at the ford"
 
 
-@pytest.mark.slow
 def test_files_are_written(run, runs) -> None:
     code, _, _ = run("gate", "worse", "--min", "rr@3=0.9", "--junit", "gate.xml", "--markdown", "gate.md")
     assert code == 1
@@ -125,7 +123,6 @@ def test_files_are_written(run, runs) -> None:
     assert Path("gate.md").read_text(encoding="utf-8").startswith("### ✅ main: PASSED")
 
 
-@pytest.mark.slow
 def test_on_github_there_are_annotations_and_a_summary(run, runs, monkeypatch: pytest.MonkeyPatch) -> None:
     summary = runs / "summary.md"
     summary.write_text("before\n", encoding="utf-8")
@@ -152,7 +149,6 @@ def test_on_github_there_are_annotations_and_a_summary(run, runs, monkeypatch: p
     assert "::error " in out
 
 
-@pytest.mark.slow
 def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -166,7 +162,6 @@ def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch:
     assert (code, "nowhere.jsonl" in err) == (2, True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -194,7 +189,6 @@ def test_mistakes_are_no_verdict(run, runs, arguments, told: str) -> None:
 FILES = ("--junit", "gate.xml", "--markdown", "gate.md")
 
 
-@pytest.mark.slow
 def test_files_do_not_tell_of_an_earlier_run_where_nothing_was_decided(run, runs, monkeypatch) -> None:
     assert run("gate", "main", "--min", "rr@3=0.9", *FILES)[0] == 0
     assert "main: PASSED" in Path("gate.md").read_text(encoding="utf-8")
@@ -214,7 +208,6 @@ def test_files_do_not_tell_of_an_earlier_run_where_nothing_was_decided(run, runs
     assert (runs / "summary.md").read_text(encoding="utf-8").startswith("### ❌ now: NOT DECIDED: ")
 
 
-@pytest.mark.slow
 def test_a_fault_of_ours_is_no_verdict_either(run, runs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("raglift.cli.gate.gate", lambda *_, **__: 1 / 0)
     code, out, err = run("gate", "main", "--min", "rr@3=0.9", *FILES)

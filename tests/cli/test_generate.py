@@ -20,10 +20,11 @@ from raglift.datasets.loading import load_dataset
 from raglift.llm.language_models import DEFAULT_MODEL
 from raglift.testing.openai_server import OpenAIServer
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.mark.slow
 def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     queries = tmp_path / "queries.jsonl"
     code, said, told = run("labels", "generate", "lighthouse", "-n", "10", "-o", queries)
@@ -47,7 +48,6 @@ def test_what_help_says_is_what_holds() -> None:
     assert asked["styles"].default == DEFAULT_STYLES
 
 
-@pytest.mark.slow
 def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     source = tmp_path / "texts"
     source.mkdir()
@@ -62,7 +62,6 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
     assert (len(dataset), len(dataset.documents)) == (3, 4)
 
 
-@pytest.mark.slow
 def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     question_writer.replies = lambda messages, schema: {"question": "", "quotes": []}
     out = tmp_path / "queries.jsonl"
@@ -73,7 +72,6 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
     assert not out.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -135,7 +133,6 @@ def test_a_killed_run_resumes_where_it_stopped(question_writer: OpenAIServer, ru
     assert (tmp_path / "whole.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
 
 
-@pytest.mark.slow
 def test_an_estimate_asks_nothing_and_writes_nothing(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     queries = tmp_path / "queries.jsonl"
     code, out, err = run("labels", "generate", "lighthouse", "-n", "10", "-o", queries, "--estimate")

@@ -20,6 +20,8 @@ from raglift.running.systems import LocalSystem, build_retriever
 from raglift.testing.openai_server import OpenAIServer
 from raglift.types.dataset import Dataset
 
+pytestmark = pytest.mark.slow
+
 QUERIES = 6
 BLOCK = re.compile(r"<<<(\w+) ([0-9a-f]{16})\n(.*?)\n\2 \1>>>", re.DOTALL)
 Run = Callable[..., tuple[int, str, str]]
@@ -67,7 +69,6 @@ def asked(server: OpenAIServer) -> list[str]:
     return [request.body["messages"][1]["content"] for request in server.requests]
 
 
-@pytest.mark.slow
 def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
     code, out, err = run(*command)
     assert code == 0, err
@@ -97,7 +98,6 @@ def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command:
     assert figures["NDCG@3"] == pytest.approx(expected.scores.mean("retrieve", "ndcg@3"))
 
 
-@pytest.mark.slow
 def test_json_has_every_grade_with_its_reason(run: Run, server: OpenAIServer, command: list[str]) -> None:
     code, out, _ = run(*command, "--json")
     assert code == 0
@@ -111,7 +111,6 @@ def test_json_has_every_grade_with_its_reason(run: Run, server: OpenAIServer, co
     assert found["agreement"]["pairs"] == len(found["pairs"])
 
 
-@pytest.mark.slow
 def test_the_estimate_asks_nothing_needs_no_key_and_writes_nothing(
     run: Run, server: OpenAIServer, command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +122,6 @@ def test_the_estimate_asks_nothing_needs_no_key_and_writes_nothing(
     assert not Path("labels.jsonl").exists()
 
 
-@pytest.mark.slow
 def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
     code, out, _ = run(*command, "--fill")
     assert code == 0
@@ -139,7 +137,6 @@ def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, comm
     assert server.requests
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -218,7 +215,6 @@ def sampled(run: Run, server: OpenAIServer, runs: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_figures_are_corrected_by_a_sample_that_people_graded(run: Run, command: list[str], sampled: Path) -> None:
     code, out, err = run(*command, "--human", sampled, "-m", "precision@3,dcg@3", "--report", "corrected.html")
     assert code == 0, err
@@ -238,7 +234,6 @@ def test_figures_are_corrected_by_a_sample_that_people_graded(run: Run, command:
         assert (figure["low"] is None) == bool(figure["reason"])
 
 
-@pytest.mark.slow
 def test_labels_of_the_review_page_give_the_grades_of_a_sample(run: Run, command: list[str], sampled: Path) -> None:
     entries = [json.loads(line) for line in sampled.read_text(encoding="utf-8").splitlines()]
     labels: dict[str, dict[str, Any]] = {}
@@ -261,7 +256,6 @@ def test_labels_of_the_review_page_give_the_grades_of_a_sample(run: Run, command
     assert "corrected by 20 human grades" in out
 
 
-@pytest.mark.slow
 def test_a_sample_that_does_not_fit_is_refused_before_anything_is_asked(
     run: Run, server: OpenAIServer, command: list[str], sampled: Path, runs: Path
 ) -> None:
@@ -278,7 +272,6 @@ def test_a_sample_that_does_not_fit_is_refused_before_anything_is_asked(
     assert server.requests == []
 
 
-@pytest.mark.slow
 def test_a_sample_is_written_once_and_never_over_something(run: Run, runs: Path, tmp_path: Path) -> None:
     output = tmp_path / "to_grade.jsonl"
     about = ["labels", "sample", runs / "bm25", "-k", "3", "-o", output]
@@ -298,7 +291,6 @@ def test_a_sample_is_written_once_and_never_over_something(run: Run, runs: Path,
     assert "expected the .jsonl file" in err
 
 
-@pytest.mark.slow
 def test_what_cannot_be_corrected_is_refused_before_anything_is_asked(
     run: Run, server: OpenAIServer, command: list[str], sampled: Path
 ) -> None:
@@ -318,7 +310,6 @@ def test_what_cannot_be_corrected_is_refused_before_anything_is_asked(
     assert server.requests == []
 
 
-@pytest.mark.slow
 def test_without_any_grade_nothing_is_written(run: Run, server: OpenAIServer, runs: Path) -> None:
     server.replies = lambda messages, schema: {"reason": "It is good.", "grade": 99}
     code, out, err = run("labels", "grade", runs / "bm25", "-k", "1", "-o", "labels.jsonl")
@@ -327,7 +318,6 @@ def test_without_any_grade_nothing_is_written(run: Run, server: OpenAIServer, ru
     assert not Path("labels.jsonl").exists()
 
 
-@pytest.mark.slow
 def test_grades_whose_file_cannot_be_written_are_kept(run: Run, server: OpenAIServer, command: list[str]) -> None:
     def taken(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None) -> dict[str, Any]:
         Path("labels.jsonl").write_text("mine", encoding="utf-8")

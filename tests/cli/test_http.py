@@ -11,6 +11,8 @@ import pytest
 from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 
+pytestmark = pytest.mark.slow
+
 LABELS = """\
 {"id": "lamp", "query": "When is the lamp lit?", "relevant": ["lit at dusk"]}
 {"id": "bad", "query": "Bad?", "relevant": ["lit at dusk"]}
@@ -45,7 +47,6 @@ def evaluate(run, address: str, *more: str) -> tuple[int, str, str]:
     return run("evaluate", "labels.jsonl", "--system", address, "--reranker", "none", "-k", "1", *more)
 
 
-@pytest.mark.slow
 def test_evaluate_asks_a_service_by_its_mapping_and_lists_what_failed(run, address: str) -> None:
     code, out, _ = evaluate(
         run, address, "--mapping", "search.yaml", "--metrics", "recall", "--json", "--output", "kept"
@@ -59,7 +60,6 @@ def test_evaluate_asks_a_service_by_its_mapping_and_lists_what_failed(run, addre
     assert not [file for file in Path("kept").rglob("*") if file.is_file() and b"open-sesame" in file.read_bytes()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
@@ -92,7 +92,6 @@ def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
     assert not [str(x) for x in Path("runs").rglob("*")]
 
 
-@pytest.mark.slow
 def test_a_variable_in_dot_env_is_enough(run, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HTTP_TEST_KEY")
     code, _, err = evaluate(run, address, "--mapping", "search.yaml")
@@ -105,7 +104,6 @@ def test_a_variable_in_dot_env_is_enough(run, address: str, monkeypatch: pytest.
     assert code == 0
 
 
-@pytest.mark.slow
 def test_a_sweep_measures_services_with_a_mapping_each(address: str) -> None:
     Path("sweep.yaml").write_text(
         "dataset: ./labels.jsonl\nks: [1]\nmetrics: [recall]\nretries: 0\n"

@@ -14,6 +14,8 @@ from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 from raglift.types.labels import Fact, Passage, Query
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -41,7 +43,6 @@ def page(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> None:
     code, out, err = run("report", "reranked", "--primary", "rr@3", "--confidence", "0.9", "--seed", "2")
     assert (code, out, err) == (0, "", "written to report.html\n")
@@ -50,7 +51,6 @@ def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> No
     assert "after [90%]" in page(path)
 
 
-@pytest.mark.slow
 def test_several_runs_become_a_comparison(run, runs: Path) -> None:
     options = ("--names", "old, new", "--baseline", "new", "--primary", "rr@3", "-o", "out.html")
     code, _, err = run("report", "base", "reranked", *options)
@@ -60,7 +60,6 @@ def test_several_runs_become_a_comparison(run, runs: Path) -> None:
     assert "old is worse than new" in written
 
 
-@pytest.mark.slow
 def test_a_sweeps_folder_becomes_its_page(run, runs: Path, sweep: Path) -> None:
     code, _, err = run("report", sweep, "--primary", "recall@1", "--baseline", "recursive:60/0 · bm25 · none")
     assert (code, err) == (0, "written to report.html\n")
@@ -73,7 +72,6 @@ def test_a_sweeps_folder_becomes_its_page(run, runs: Path, sweep: Path) -> None:
     assert f"found the folder of a sweep, {sweep}, among 2 folders; expected it alone, or cells of it" in err
 
 
-@pytest.mark.slow
 def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
     code, out, _ = run("report", "reranked", "--format", "markdown")
     assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown())
@@ -88,7 +86,6 @@ def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
     assert len(pd.read_parquet(runs / "report.queries.parquet")) == 30 * 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -112,7 +109,6 @@ def test_bad_input_is_one_clear_message(run, runs: Path, arguments: list[str], t
     assert sorted(path.name for path in runs.iterdir()) == ["base", "reranked"]
 
 
-@pytest.mark.slow
 def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path, sweep: Path) -> None:
     (runs / "broken").mkdir()
     (runs / "broken" / "run.json").write_text("{", encoding="utf-8")

@@ -9,6 +9,8 @@ import pytest
 
 import raglift as rl
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def saved(ranked, tmp_path: Path) -> Path:
@@ -20,14 +22,12 @@ def metrics(out: str) -> set[str]:
     return {f"{row['metric']}@{row['k']}" for row in json.loads(out)["metrics"]}
 
 
-@pytest.mark.slow
 def test_without_options_nothing_changes(run, saved: Path) -> None:
     code, out, _ = run("rescore", saved)
     assert code == 0
     assert out.split() == str(rl.load_evaluation(saved)).split()
 
 
-@pytest.mark.slow
 def test_other_depths_keep_the_measures(run, saved: Path) -> None:
     _, before, _ = run("rescore", saved, "--json")
     code, after, _ = run("rescore", saved, "-k", "1,2", "--json")
@@ -36,7 +36,6 @@ def test_other_depths_keep_the_measures(run, saved: Path) -> None:
     assert metrics(after) == {f"{name}@{k}" for name in names for k in (1, 2)}
 
 
-@pytest.mark.slow
 def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> None:
     code, _, err = run(
         "rescore", saved, "--match", "coverage", "--match-threshold", "0.7", "--output", tmp_path / "covered"
@@ -47,7 +46,6 @@ def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> 
     assert (spec["mode"], spec["threshold"]) == ("coverage", 0.7)
 
 
-@pytest.mark.slow
 def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None:
     text = rl.load_evaluation(saved).dataset.queries[0].text
     labels = tmp_path / "theirs.jsonl"
@@ -60,7 +58,6 @@ def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None
     assert "9 queries of the run not among the labels: unlabelled" in out
 
 
-@pytest.mark.slow
 def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, ranked, tmp_path: Path) -> None:
     first = ranked([1, 2], metrics=("rr", "span_precision_omega"), chunks=["nothing to the point, line 1"])
     saved = first.save(tmp_path / "run")
@@ -72,13 +69,11 @@ def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, rank
     assert "not known under other labels: span_precision_omega" in err
 
 
-@pytest.mark.slow
 def test_metrics_that_are_named_are_those_that_are_shown(run, saved: Path) -> None:
     code, out, _ = run("rescore", saved, "--metrics", "hit_rate@2", "--json")
     assert (code, metrics(out)) == (0, {"HitRate@2"})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [

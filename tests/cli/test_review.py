@@ -18,13 +18,14 @@ from raglift.datasets.jsonl import write_queries
 from raglift.results.evaluation import Evaluation
 from raglift.types.labels import Query
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def saved(ranked: Callable[..., Evaluation], tmp_path: Path) -> Path:
     return ranked([1, 2]).save(tmp_path / "run")
 
 
-@pytest.mark.slow
 def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     other = write_queries([Query("x", "something else")], tmp_path / "other.jsonl")
@@ -42,7 +43,6 @@ def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Pat
     assert not labels.exists()
 
 
-@pytest.mark.slow
 def test_one_file_is_reviewed_once_at_a_time(run: Callable, saved: Path, tmp_path: Path) -> None:
     with hold(tmp_path / "labels.jsonl"):
         code, _, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "--no-browser")
@@ -50,7 +50,6 @@ def test_one_file_is_reviewed_once_at_a_time(run: Callable, saved: Path, tmp_pat
     assert "found another review at work on this file" in err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_the_page_is_opened_and_a_signal_ends_it_with_what_was_saved(
     run: Callable, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -75,7 +74,6 @@ def test_the_page_is_opened_and_a_signal_ends_it_with_what_was_saved(
     assert f"stopped: 0 changes, saved in {tmp_path / 'labels.jsonl'}" in err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["uvicorn", "starlette", "jinja2", "filelock"])
 def test_what_the_page_needs_is_named_before_anything_is_read(
     run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

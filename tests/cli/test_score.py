@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -20,7 +22,6 @@ def arguments(folder: Path, *runs: str) -> list[object]:
     return ["score", *(part for run in runs for part in ("--run", folder / run)), "--qrels", folder / "qrels.txt"]
 
 
-@pytest.mark.slow
 def test_a_table_with_one_column_a_run(run, folder: Path) -> None:
     code, out, err = run(*arguments(folder, "bm25.trec", "dense.jsonl"), "--metrics", "recip_rank,ndcg_cut_10,P_5")
     assert (code, err) == (0, "")
@@ -32,7 +33,6 @@ def test_a_table_with_one_column_a_run(run, folder: Path) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_json_has_means_n_and_counts(run, folder: Path) -> None:
     _, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", "map", "--json", "-q", "--answered-only")
     found = json.loads(out)
@@ -52,7 +52,6 @@ def test_json_has_means_n_and_counts(run, folder: Path) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_a_table_of_queries_stands_above_the_means(run, folder: Path) -> None:
     code, out, _ = run(*arguments(folder, "bm25.trec"), "--metrics", "map", "-q")
     queries, _, means = out.partition("\n\n")
@@ -66,7 +65,6 @@ def test_a_table_of_queries_stands_above_the_means(run, folder: Path) -> None:
     assert means == run(*arguments(folder, "bm25.trec"), "--metrics", "map")[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "found"),
     [

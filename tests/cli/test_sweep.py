@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SWEEP = """
 dataset: lighthouse
 chunkers: [recursive:1000/100, recursive:400/0]
@@ -56,7 +58,6 @@ def run(run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     return partial(run, "sweep")
 
 
-@pytest.mark.slow
 def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path: Path) -> None:
     code, out, err = run("sizes.yaml")
     assert code == 0
@@ -74,7 +75,6 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
 
 
-@pytest.mark.slow
 def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
     code, out, err = run("sizes.yaml", "--plan")
     assert (code, err) == (0, "")
@@ -86,7 +86,6 @@ def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.slow
 def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
     code, out, _ = run("sizes.yaml", "--json", "-o", "here")
     found = json.loads(out)
@@ -103,7 +102,6 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
     assert run("here", "--json")[:2] == (0, out)
 
 
-@pytest.mark.slow
 def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> None:
     run("sizes.yaml", "-o", "here")
     code, out, err = run("sizes.yaml", "-o", "here")
@@ -116,7 +114,6 @@ def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> Non
     assert "2 of 2 cells measured" in out
 
 
-@pytest.mark.slow
 def test_a_folder_is_printed_as_it_is(run) -> None:
     printed = run("sizes.yaml", "-o", "here")[1]
     assert run("here") == (0, printed, "")
@@ -129,7 +126,6 @@ def test_a_folder_is_printed_as_it_is(run) -> None:
     assert "found no sweep.json; expected the folder of a sweep" in err
 
 
-@pytest.mark.slow
 def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a_broken_system.py").write_text(SLEEPY, encoding="utf-8")
     (tmp_path / "broken.yaml").write_text(
@@ -142,7 +138,6 @@ def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch:
     assert "raglift: error: every cell failed; the first: ConfigurationError: system: a_broken_system:broken()" in err
 
 
-@pytest.mark.slow
 def test_when_some_cells_fail_the_rest_is_printed_and_the_exit_code_says_so(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +173,6 @@ def wait_for(path: Path) -> None:
     pytest.fail(f"{path} was not made")
 
 
-@pytest.mark.slow
 def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None:
     (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(SYSTEMS, encoding="utf-8")
@@ -203,7 +197,6 @@ def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None
     assert "1 finished already" in err
 
 
-@pytest.mark.slow
 def test_the_budget_of_the_option_comes_before_that_of_the_file(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +211,6 @@ def test_the_budget_of_the_option_comes_before_that_of_the_file(
     assert (code, "--budget: found 0" in err) == (2, True)
 
 
-@pytest.mark.slow
 def test_what_is_finished_when_ctrl_c_comes_is_kept(run, tmp_path: Path) -> None:
     text = SYSTEMS.replace("a_sleepy_system", "a_stopped_system")
     (tmp_path / "sizes.yaml").write_text(text, encoding="utf-8")
@@ -229,7 +221,6 @@ def test_what_is_finished_when_ctrl_c_comes_is_kept(run, tmp_path: Path) -> None
     assert "raglift: stopped: what is finished is kept in runs/sizes: continue with --resume" in err
 
 
-@pytest.mark.slow
 def test_a_margin_is_a_share(run) -> None:
     code, out, err = run("sizes.yaml", "--margin", "-1")
     assert (code, out) == (2, "")

@@ -20,6 +20,8 @@ from raglift.cli.app import app
 
 from .pages import PAGES, ROOT, Block, Page, differing, excused, read_page
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = typer.main.get_command(app)
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 GROUP = type(COMMANDS)
@@ -60,7 +62,6 @@ def parse(arguments: list[str]) -> None:
         context = command.make_context(name, rest, parent=context)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, page in READ.items() if lines(page)])
 def test_the_command_lines_of_a_page_can_be_typed(name: str) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
@@ -105,7 +106,6 @@ def options(words: list[str]) -> set[str]:
     return {text for parameter in command.params for text in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, page in READ.items() if name not in ELSEWHERE and shown(page)])
 def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> None:
     for command, output in shown(READ[name]):
@@ -128,7 +128,6 @@ def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path:
         assert differing(output.text, done.stdout) is None
 
 
-@pytest.mark.slow
 def test_the_commands_of_the_quick_start_follow_from_its_files(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,7 +155,6 @@ def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
     assert any(output in block.text for output in outputs)
 
 
-@pytest.mark.slow
 def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     labels = rl.Dataset.from_dict({"When is the lamp lit?": ["at dusk"]})

@@ -10,12 +10,13 @@ import raglift as rl
 from raglift.auditing import audit
 from raglift.running import LocalSystem, build_retriever
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 LANGUAGES = {"japanese": "Japanese", "thai": "Thai", "arabic": "Arabic"}
 in_each_language = pytest.mark.parametrize("name", LANGUAGES)
 
 
-@pytest.mark.slow
 @in_each_language
 def test_bm25_finds_what_is_asked_in_every_language(name: str) -> None:
     data = rl.load_dataset(HERE / name)
@@ -25,7 +26,6 @@ def test_bm25_finds_what_is_asked_in_every_language(name: str) -> None:
     assert "does not know" not in str(evaluation)
 
 
-@pytest.mark.slow
 @in_each_language
 def test_an_audit_warns_that_the_embedded_model_cannot_read_it(name: str) -> None:
     found = audit(rl.load_dataset(HERE / name), chunkers=["recursive:120/0"])
@@ -34,7 +34,6 @@ def test_an_audit_warns_that_the_embedded_model_cannot_read_it(name: str) -> Non
     assert f"use a model for {LANGUAGES[name]}, or BM25" in warning
 
 
-@pytest.mark.slow
 def test_an_evaluation_of_the_embedded_model_warns_beside_its_figures() -> None:
     data = rl.load_dataset(HERE / "thai")
     evaluation = rl.evaluate(build_retriever(data, LocalSystem("dense")), data, progress=False)
@@ -42,7 +41,6 @@ def test_an_evaluation_of_the_embedded_model_warns_beside_its_figures() -> None:
     assert evaluation.scores.mean("retrieve", "mrr@10") < 0.5
 
 
-@pytest.mark.slow
 def test_a_sweep_warns_of_a_reranker_that_cannot_read_the_texts(tmp_path: Path) -> None:
     cells = {"chunkers": ["recursive:200/0"], "retrievers": ["bm25"], "rerankers": ["none", "late-interaction"]}
     found = rl.Sweep(dataset=str(HERE / "arabic"), **cells).run(tmp_path / "sweep", progress=False)

@@ -20,6 +20,8 @@ from raglift.retrieval.vocabulary import vocabularies
 from raglift.types.documents import Chunk
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 ENGLISH = "Every evening the keeper trims the lamp, and at dawn he draws the curtains, lest the sun light the oil."
 SPELLED = "1.0 letters per token where about 4 are usual"
 TEXTS = {
@@ -43,7 +45,6 @@ TEXTS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", TEXTS)
 def test_what_is_said_of_a_model_for_english(language: str) -> None:
     text, said = TEXTS[language]
@@ -52,7 +53,6 @@ def test_what_is_said_of_a_model_for_english(language: str) -> None:
     assert vocabulary_warnings([known, known]) == ([] if said is None else [said])
 
 
-@pytest.mark.slow
 def test_models_are_found_in_retrievers_and_rerankers() -> None:
     index = build_index([Chunk(ENGLISH)], SentenceTransformerEmbedder(), cache=Cache(None))
     hybrid = HybridRetriever([DenseRetriever(index), BM25Retriever([Chunk(ENGLISH)])])
@@ -61,7 +61,6 @@ def test_models_are_found_in_retrievers_and_rerankers() -> None:
     assert vocabularies(SentenceTransformerEmbedder, [ENGLISH]) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("card", "languages"),
     [
@@ -81,7 +80,6 @@ def test_languages_are_those_of_the_models_card(tmp_path: Path, card: str, langu
     assert (known.model, known.trained_on) == ("model", languages)
 
 
-@pytest.mark.slow
 def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
     texts = ["每天傍晚看守人修剪灯芯。", "塔楼建于十九世纪初，从海上二十里外可见。"]
     index = build_index([Chunk(text) for text in texts], SentenceTransformerEmbedder(), cache=Cache(None))
@@ -94,7 +92,6 @@ def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
     assert rl.load_evaluation(tmp_path / "run").run.stages == evaluation.run.stages
 
 
-@pytest.mark.slow
 def test_a_model_given_as_an_object_is_found_by_its_tokenizer_and_one_that_is_not_here_is_not(
     tiny_cross_encoder: Path,
 ) -> None:

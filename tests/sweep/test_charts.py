@@ -13,13 +13,14 @@ from raglift.report.charts.parts import specification
 from raglift.sweep.charts import alike_of, short_names
 from raglift.sweep.result import SweepResult
 
+pytestmark = pytest.mark.slow
+
 
 def rows(chart: Any, *columns: str) -> list[dict[str, Any]]:
     told = chart.to_dict()
     return [row for values in told["datasets"].values() for row in values if set(columns) <= set(row)]
 
 
-@pytest.mark.slow
 def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
     chart = measured.plot.heatmap()
     found = {row["n"]: row for row in rows(chart, "v", "t")}
@@ -31,7 +32,6 @@ def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
     assert marked == [measured.best().cell.name]
 
 
-@pytest.mark.slow
 def test_the_star_may_be_a_cell_that_is_truncated_and_the_best_without_has_one_too(measured: SweepResult) -> None:
     best = measured.best()
     assert best is not None
@@ -44,7 +44,6 @@ def test_the_star_may_be_a_cell_that_is_truncated_and_the_best_without_has_one_t
     assert [row["n"] for row in found if "☆" in row["t"]] == [whole.cell.name] != [best.cell.name]
 
 
-@pytest.mark.slow
 def test_cut_and_failed_cells_are_marked(measured: SweepResult) -> None:
     cut, failed, *others = measured.results
     changed = (replace(cut, read_in_part=2), replace(failed, evaluation=None, error="no <b>memory</b>"), *others)
@@ -56,7 +55,6 @@ def test_cut_and_failed_cells_are_marked(measured: SweepResult) -> None:
     assert told[failed.cell.name]["v"] is None
 
 
-@pytest.mark.slow
 def test_cells_are_called_by_what_tells_them_apart(measured: SweepResult) -> None:
     names = short_names(measured)
     assert set(names) == {entry.cell.name for entry in measured.finished}
@@ -66,7 +64,6 @@ def test_cells_are_called_by_what_tells_them_apart(measured: SweepResult) -> Non
     assert alike_of(["recursive:60/0", "token:90/0"]) == alike_of(["recursive:60/0"]) == ""
 
 
-@pytest.mark.slow
 def test_the_front_is_that_of_the_comparison(measured: SweepResult) -> None:
     comparison = measured.compare()
     points = {row["n"]: row["f"] for row in rows(measured.plot.tradeoff(cost="context_tokens"), "q", "f")}
@@ -80,13 +77,11 @@ def test_the_front_is_that_of_the_comparison(measured: SweepResult) -> None:
     assert 0 < len(fair) < len(comparison.others)  # a system that returns one hit has no fair pair at 3
 
 
-@pytest.mark.slow
 def test_the_best_is_marked_on_the_map_of_the_metric_that_decides_alone(measured: SweepResult) -> None:
     assert "★" in str(specification(measured.plot.heatmap("ndcg@3")))
     assert "★" not in str(specification(measured.plot.heatmap("recall@3")))
 
 
-@pytest.mark.slow
 def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
     with pytest.raises(ConfigurationError, match="x: found 'size'; expected two different ones of chunker, embedding"):
         measured.plot.heatmap(x="size")
@@ -98,7 +93,6 @@ def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
         replace(measured, results=()).plot.heatmap()
 
 
-@pytest.mark.slow
 def test_a_sweep_is_drawn_as_wide_as_its_page(measured: SweepResult, tmp_path: Path) -> None:
     chart = measured.plot.heatmap()
     told = specification(chart)

@@ -18,6 +18,8 @@ from raglift.sweep.specification.record import Sweep
 from raglift.sweep.view import sweep_document
 from raglift.types.dataset import Dataset
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
@@ -38,7 +40,6 @@ def section(document: Document, heading: str) -> Section:
     return next(one for one in document.sections if one.heading == heading)
 
 
-@pytest.mark.slow
 def test_every_cell_is_in_the_table_best_first(measured: SweepResult) -> None:
     document = sweep_document(measured)
     table = document.headline
@@ -50,7 +51,6 @@ def test_every_cell_is_in_the_table_best_first(measured: SweepResult) -> None:
     assert dict(document.measured)["Swept over"].startswith("chunker: recursive:40/0, recursive:60/0, ")
 
 
-@pytest.mark.slow
 def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult) -> None:
     queries = sweep_document(measured).queries
     assert queries is not None
@@ -63,7 +63,6 @@ def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult
     )
 
 
-@pytest.mark.slow
 def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
     broken = CellResult(measured.results[0].cell, error="no such model <b>")
     waiting = CellResult(measured.results[1].cell)
@@ -77,7 +76,6 @@ def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
     assert [cell.text for cell in table.rows[0]] == ["no such model <b>", "1", broken.cell.name]
 
 
-@pytest.mark.slow
 def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: SweepResult) -> None:
     broken = CellResult(measured.results[0].cell, error="no such model")
     one = sweep_document(replace(measured, results=(measured.results[1], broken)))

@@ -14,6 +14,8 @@ from raglift.sweep.specification.record import Sweep
 from raglift.testing.openai_server import OpenAIServer
 from raglift.types.dataset import Dataset
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def sweep(island: Dataset, tiny_cross_encoder: Path) -> Sweep:
@@ -43,7 +45,6 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CrossEncoderReranker, "score", refuse)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache", "no_model")
 def test_before_anything_is_done_everything_is_to_do(sweep: Sweep, island: Dataset) -> None:
     plan = plan_sweep(sweep)
@@ -68,7 +69,6 @@ def test_before_anything_is_done_everything_is_to_do(sweep: Sweep, island: Datas
     assert reranking.pairs == most * 5
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_after_a_run_the_cache_has_every_vector(sweep: Sweep, tmp_path: Path) -> None:
     run_sweep(sweep, tmp_path / "sweep", progress=False)
@@ -76,7 +76,6 @@ def test_after_a_run_the_cache_has_every_vector(sweep: Sweep, tmp_path: Path) ->
     assert (embedding.missing, embedding.missing_queries) == (0, 0)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_what_is_finished_is_not_planned_again(sweep: Sweep, tmp_path: Path) -> None:
     run_sweep(sweep, tmp_path / "sweep", progress=False)
@@ -120,7 +119,6 @@ def test_what_cannot_be_used_is_shown_and_the_rest_is_counted(
     assert plan.rerankings[0].error is not None
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_a_model_of_the_hub_that_is_not_here_is_not_looked_for(
     island: Dataset, monkeypatch: pytest.MonkeyPatch
@@ -131,7 +129,6 @@ def test_a_model_of_the_hub_that_is_not_here_is_not_looked_for(
     assert (entry.missing, entry.missing_queries, entry.error) == (entry.texts, 5, None)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_a_provider_is_asked_for_nothing(island: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     with OpenAIServer() as server:

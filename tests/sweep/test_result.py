@@ -11,8 +11,9 @@ from raglift.analysis.recommendation import held_out_check
 from raglift.errors import ConfigurationError
 from raglift.sweep.result import SweepResult
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult) -> None:
     comparison = measured.compare()
     assert comparison.names == tuple(entry.cell.name for entry in measured.finished)
@@ -22,7 +23,6 @@ def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult)
     assert any("on these same queries" in warning for warning in comparison.warnings)
 
 
-@pytest.mark.slow
 def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
     cell = measured.results[-1].cell
     assert measured.compare(baseline=cell.name).baseline == cell.name
@@ -31,7 +31,6 @@ def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
         measured.compare(baseline="nobody")
 
 
-@pytest.mark.slow
 def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -> None:
     found = measured.recommend()
     assert found.best == measured.best().cell.name  # type: ignore[union-attr]
@@ -41,7 +40,6 @@ def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -
         replace(measured, results=measured.results[:1]).recommend()
 
 
-@pytest.mark.slow
 def test_a_check_on_other_queries_takes_the_place_of_the_two_halves(measured: SweepResult) -> None:
     held = measured.recommend(margin=0.5)
     assert (held.check, held.margin) == (None, 0.5)  # 5 queries are too few for halves
@@ -65,7 +63,6 @@ def test_every_measured_cell_is_there_query_by_query(measured: SweepResult) -> N
     assert not len(none)
 
 
-@pytest.mark.slow
 def test_a_cell_is_found_by_its_name_or_its_key(measured: SweepResult) -> None:
     entry, *others = measured.results
     assert measured.evaluation(entry.cell.name) is measured.evaluation(entry.cell.key) is entry.evaluation
@@ -78,7 +75,6 @@ def test_a_cell_is_found_by_its_name_or_its_key(measured: SweepResult) -> None:
     assert repr(broken) == "SweepResult('island', 3 of 4 cells, 1 failed)"
 
 
-@pytest.mark.slow
 def test_the_only_cell_that_was_measured_is_the_one_to_use(measured: SweepResult) -> None:
     only = replace(measured, results=measured.results[:1])
     assert only.recommended == measured.results[0].cell.name

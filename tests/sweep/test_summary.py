@@ -19,8 +19,9 @@ from raglift.sweep.table import cells_table
 from raglift.sweep.view import sweep_view
 from raglift.types.dataset import Dataset
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_what_to_use_comes_first_then_every_cell_and_why(measured: SweepResult) -> None:
     told = measured.to_markdown()
     assert told.splitlines()[0] == "### island: 4 of 4 cells measured"
@@ -51,7 +52,6 @@ def test_the_lifts_of_cells_are_not_tested_and_so_have_no_colour(
     assert not lifts[0].emphasis
 
 
-@pytest.mark.slow
 def test_of_many_cells_the_first_table_has_the_best_and_the_details_all(measured: SweepResult) -> None:
     many = replace(measured, results=measured.results * 10)
     view = sweep_view(many)
@@ -62,7 +62,6 @@ def test_of_many_cells_the_first_table_has_the_best_and_the_details_all(measured
     assert len(every.tables[0].rows) == 40
 
 
-@pytest.mark.slow
 def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
     first, *others = measured.results
     failed = replace(first, evaluation=None, error="<b>no | model</b>\n# x @somebody")
@@ -71,7 +70,6 @@ def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
     assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 3 of 4 cells measured")
 
 
-@pytest.mark.slow
 def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Dataset, tmp_path: Path) -> None:
     unlabelled = replace(island, queries=tuple(replace(query, facts=()) for query in island.queries))
     sweep = Sweep(

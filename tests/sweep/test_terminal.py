@@ -27,6 +27,8 @@ from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
 
+pytestmark = pytest.mark.slow
+
 CELLS = tuple(Cell(f"recursive:{size}/0", None, RetrieverSpec("bm25")) for size in (60, 90, 200, 400))
 
 
@@ -85,7 +87,6 @@ def test_a_plan_counts_what_there_is_to_do_and_what_the_cache_has() -> None:
     ]
 
 
-@pytest.mark.slow
 def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepResult) -> None:
     view = sweep_view(measured, detail=Detail.SUMMARY)
     assert view.title == "island: 4 of 4 cells measured"
@@ -108,7 +109,6 @@ def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepRes
     assert table.sortable
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 120])
 def test_no_line_is_wider_than_the_terminal_and_names_stay_whole(measured: SweepResult, width: int) -> None:
     entry, *others = measured.results
@@ -122,7 +122,6 @@ def test_no_line_is_wider_than_the_terminal_and_names_stay_whole(measured: Sweep
     assert re.search(rf"\n{name}\s+{mean}\s", text) or re.search(rf"\n{name}\s+{mean} \[", text)
 
 
-@pytest.mark.slow
 def test_a_cell_is_named_by_the_parts_in_which_cells_differ(measured: SweepResult) -> None:
     kinds = (
         Cell("recursive:60/0", "minilm", RetrieverSpec("dense")),
@@ -135,7 +134,6 @@ def test_a_cell_is_named_by_the_parts_in_which_cells_differ(measured: SweepResul
     assert sorted(names) == ["mine", "recursive:60/0 · bm25 · late-interaction", "recursive:60/0 · minilm · dense"]
 
 
-@pytest.mark.slow
 def test_what_is_recommended_comes_first_and_nothing_else_is_called_the_best(measured: SweepResult) -> None:
     text = str(measured)
     lines = text.splitlines()
@@ -148,7 +146,6 @@ def test_what_is_recommended_comes_first_and_nothing_else_is_called_the_best(mea
     assert str(alone).startswith("island: 1 of 1 cell measured")
 
 
-@pytest.mark.slow
 def test_truncated_cells_are_ranked_with_all_others_and_marked_with_their_share(measured: SweepResult) -> None:
     best, *others = measured.ranked
     result = replace(measured, results=(replace(best, read_in_part=3), *others))
@@ -161,7 +158,6 @@ def test_truncated_cells_are_ranked_with_all_others_and_marked_with_their_share(
     assert not any("✂" in note for note in sweep_view(measured, detail=Detail.SUMMARY).notes)
 
 
-@pytest.mark.slow
 def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured: SweepResult) -> None:
     failed = [CellResult(cell, error="OSError: no database") for cell in CELLS]
     other = CellResult(Cell(system="mine"), error="ValueError: no")
@@ -174,7 +170,6 @@ def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured
     assert "! 1 cell not measured yet: continue with --resume" in told
 
 
-@pytest.mark.slow
 def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: SweepResult) -> None:
     name = "\x1b[31m[bold]mine[/bold]\u202e"
     text = str(
@@ -202,7 +197,6 @@ def test_a_plan_says_what_is_not_known_and_that_cells_are_raced() -> None:
     assert told.endswith("what is above is for all queries of all cells")
 
 
-@pytest.mark.slow
 def test_queries_that_failed_are_warned_of(ranked: Any, tmp_path: Path) -> None:
     down = RuntimeError("no index")
     one, two = ranked([1, down, *[2] * 30]), ranked([down, down, *[2] * 30])
@@ -214,7 +208,6 @@ def test_queries_that_failed_are_warned_of(ranked: Any, tmp_path: Path) -> None:
     assert f"two · none: 2 queries failed and count 0; {reason}" in warnings
 
 
-@pytest.mark.slow
 def test_a_reranker_that_brings_its_own_evidence_is_told(tmp_path: Path) -> None:
     data = Dataset.from_dict({f"where is stone {number}?": [f"stone {number} is here"] for number in range(5)})
 

@@ -10,6 +10,8 @@ import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.types import Fact, Passage, Query
 
+pytestmark = pytest.mark.slow
+
 FACTS = 3
 
 
@@ -63,7 +65,6 @@ def comparison(agents: dict[str, rl.Evaluation]) -> rl.Comparison:
     return rl.compare(agents)
 
 
-@pytest.mark.slow
 def test_session_ndcg_decides_even_where_ndcg_was_scored(agents: dict[str, rl.Evaluation]) -> None:
     assert str(rl.compare(agents).primary) == "session_ndcg@10"
     metrics = ["ndcg", "session_ndcg", "recall"]
@@ -72,7 +73,6 @@ def test_session_ndcg_decides_even_where_ndcg_was_scored(agents: dict[str, rl.Ev
     assert str(rl.compare(both, primary="ndcg@10").primary) == "ndcg@10"
 
 
-@pytest.mark.slow
 def test_each_agent_has_its_figures(comparison: rl.Comparison) -> None:
     told = comparison.agents()
     frame = told.to_frame().set_index("agent")
@@ -83,7 +83,6 @@ def test_each_agent_has_its_figures(comparison: rl.Comparison) -> None:
     assert frame.loc["hasty", "tokens"] < frame.loc["thorough", "tokens"]
 
 
-@pytest.mark.slow
 def test_systems_that_are_asked_once_have_no_agents(agents: dict[str, rl.Evaluation]) -> None:
     metrics = ["session_ndcg@10"]
     plain = rl.evaluate(lambda _: [hit("0-0")], DATA, metrics=metrics)
@@ -93,7 +92,6 @@ def test_systems_that_are_asked_once_have_no_agents(agents: dict[str, rl.Evaluat
     assert list(mixed.analyses) == ["agent"]
 
 
-@pytest.mark.slow
 def test_agents_whose_hits_differ_in_length_are_compared_as_they_searched() -> None:
     def longer(evaluation_data: rl.Dataset) -> rl.Evaluation:
         sessions = [
@@ -110,7 +108,6 @@ def test_agents_whose_hits_differ_in_length_are_compared_as_they_searched() -> N
 # How they searched, on every surface.
 
 
-@pytest.mark.slow
 def test_print_markdown_and_notebooks_show_how_agents_searched(comparison: rl.Comparison) -> None:
     for text in (str(comparison), comparison.to_markdown(), comparison._repr_html_()):
         for words in ("How the agents searched", "WastedCalls", "Where each fact was lost"):

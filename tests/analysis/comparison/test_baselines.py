@@ -8,6 +8,8 @@ import pytest
 
 from raglift.results.comparison import compare
 
+pytestmark = pytest.mark.slow
+
 
 def called(evaluation, system):
     """The same evaluation of a system of another name."""
@@ -24,7 +26,6 @@ def three(ranked):
     }
 
 
-@pytest.mark.slow
 def test_of_two_it_is_the_first_that_is_given(ranked):
     worse, better = ranked([3] * 30), ranked([1] * 30)
     found = compare({"new": better, "old": worse}, primary="rr@3")
@@ -32,7 +33,6 @@ def test_of_two_it_is_the_first_that_is_given(ranked):
     assert found.row("old").verdict == "worse"
 
 
-@pytest.mark.slow
 def test_of_more_it_is_the_best_and_not_the_first(three):
     found = compare(three, primary="rr@3")
     assert (found.baseline, found.baseline_reason) == ("b", "the highest mean MRR@3")
@@ -41,7 +41,6 @@ def test_of_more_it_is_the_best_and_not_the_first(three):
     assert found.method.text.endswith("Holm over 2 systems, not over the choice of the baseline")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("bm25", ["bm25 (5 chunks)", "BM25Retriever (LangChain)"])
 def test_the_only_plain_bm25_is_the_baseline(three, bm25):
     three["c"] = called(three["c"], bm25)
@@ -52,14 +51,12 @@ def test_the_only_plain_bm25_is_the_baseline(three, bm25):
     assert compare(three, primary="rr@3").baseline == "b"
 
 
-@pytest.mark.slow
 def test_a_baseline_that_is_named_stays(three):
     found = compare(three, primary="rr@3", baseline="a")
     assert (found.baseline, found.baseline_reason) == ("a", "as requested")
     assert "Baseline: a (as requested)." in str(found)
 
 
-@pytest.mark.slow
 def test_a_system_that_returns_too_few_hits_is_not_the_baseline(ranked):
     found = compare({"a": ranked([3] * 8), "cut": ranked([1] * 8, top_n=2), "c": ranked([2] * 8)}, primary="rr@3")
     assert (found.baseline, found.best) == ("c", "c")

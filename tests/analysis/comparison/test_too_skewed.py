@@ -8,6 +8,8 @@ import raglift as rl
 from raglift.report.sentences import comparison_sentence, lift_sentence
 from raglift.results.comparison import compare
 
+pytestmark = pytest.mark.slow
+
 BASE, UP, DOWN = [3] * 40, [2] * 14 + [3] * 26, [3] * 26 + [4] * 14
 WHY = (
     "40 queries with small wins and no losses cannot rule out large losses too rare to be among them, which could "
@@ -15,7 +17,6 @@ WHY = (
 )
 
 
-@pytest.mark.slow
 def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
     comparison = compare({"base": ranked(BASE), "up": ranked(UP)}, primary="rr@3")
     row = comparison.row("up")
@@ -28,7 +29,6 @@ def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
     assert "too skewed to decide" in str(comparison)
 
 
-@pytest.mark.slow
 def test_the_best_of_several_is_told_with_it(ranked):
     systems = {"base": ranked(BASE), "up": ranked(UP), "same": ranked(BASE)}
     told = comparison_sentence(compare(systems, baseline="base", primary="rr@3"))
@@ -37,7 +37,6 @@ def test_the_best_of_several_is_told_with_it(ranked):
     )
 
 
-@pytest.mark.slow
 def test_a_lift_is_told_likewise(ranked):
     evaluation = ranked(BASE, reranked=UP, metrics=["mrr"])
     lift = evaluation.reranker_lift("rr@3")
@@ -48,7 +47,6 @@ def test_a_lift_is_told_likewise(ranked):
     assert line.endswith("too skewed to decide")
 
 
-@pytest.mark.slow
 def test_a_gate_tells_of_it_and_does_not_fail(ranked):
     # The 14 queries lose 1/3 − 1/4 each in RR@5
     result = rl.gate(ranked(DOWN, ks=(5,)), baseline=ranked(BASE, ks=(5,)), no_regression=["rr@5"])

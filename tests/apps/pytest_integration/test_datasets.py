@@ -8,6 +8,8 @@ import pytest
 from raglift.apps.pytest_integration.evaluating import dataset_of_test
 from raglift.errors import ConfigurationError
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 FORD = "stone number 0 lies at the ford"
 
@@ -35,7 +37,6 @@ def write_labels(folder: Path, query_id: str) -> None:
     (folder / "labels.jsonl").write_text(line, encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_path_starts_beside_the_test_or_else_at_the_root(
     node: Callable[..., pytest.Item], project: pytest.Pytester
 ) -> None:
@@ -45,7 +46,6 @@ def test_a_path_starts_beside_the_test_or_else_at_the_root(
     assert [query.id for query in dataset_of_test(node('dataset="labels.jsonl"'))] == ["beside"]
 
 
-@pytest.mark.slow
 def test_the_setting_stands_in_for_the_mark_and_starts_at_the_root(
     node: Callable[..., pytest.Item], project: pytest.Pytester
 ) -> None:
@@ -54,7 +54,6 @@ def test_the_setting_stands_in_for_the_mark_and_starts_at_the_root(
     assert len(dataset_of_test(node('dataset="labels.jsonl"', "lighthouse"))) == 1
 
 
-@pytest.mark.slow
 def test_without_a_name_anywhere_it_says_where_to_give_one(node: Callable[..., pytest.Item]) -> None:
     with pytest.raises(
         ConfigurationError, match=r"test_deep.py::test_it: found no labelled set; expected one in the test's mark"
@@ -62,7 +61,6 @@ def test_without_a_name_anywhere_it_says_where_to_give_one(node: Callable[..., p
         dataset_of_test(node(""))
 
 
-@pytest.mark.slow
 def test_a_fixture_of_the_projects_own_stands_in_for_both(run: Run, project: pytest.Pytester) -> None:
     project.makeconftest(
         """

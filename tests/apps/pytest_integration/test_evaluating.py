@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 MARKED = """
     @pytest.mark.retrieval(dataset="labels.jsonl", {})
@@ -12,12 +14,10 @@ MARKED = """
 """
 
 
-@pytest.mark.slow
 def test_a_test_passes_whose_bounds_are_kept(run: Run) -> None:
     run(MARKED.format('min={"recall@5": 0.6, "retrieve:ndcg@10": 0.3}', 3)).assert_outcomes(passed=1)
 
 
-@pytest.mark.slow
 def test_a_bound_that_is_not_kept_is_told_with_the_table_and_the_worst_queries(run: Run) -> None:
     result = run(MARKED.format('min={"recall@5": 0.8}', 3))
     result.assert_outcomes(failed=1)
@@ -38,7 +38,6 @@ def test_a_bound_that_is_not_kept_is_told_with_the_table_and_the_worst_queries(r
     assert "evaluating.py" not in result.stdout.str()
 
 
-@pytest.mark.slow
 def test_metrics_that_the_mark_names_are_taken_whatever_the_test_asks_for(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"ap@7": 0.1}, max={"context_tokens@2": 40})
@@ -50,7 +49,6 @@ def test_metrics_that_the_mark_names_are_taken_whatever_the_test_asks_for(run: R
     run(code).assert_outcomes(passed=1)
 
 
-@pytest.mark.slow
 def test_latency_is_measured_where_it_is_bounded(run: Run) -> None:
     code = """
         import time
@@ -70,7 +68,6 @@ def test_latency_is_measured_where_it_is_bounded(run: Run) -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_system_that_fails_shows_its_own_code_and_nothing_of_raglifts(run: Run) -> None:
     code = """
         def search(text):
@@ -92,7 +89,6 @@ def test_a_system_that_fails_shows_its_own_code_and_nothing_of_raglifts(run: Run
     result.stdout.no_fnmatch_line("*raglift/*.py:*")
 
 
-@pytest.mark.slow
 def test_failures_count_0_where_the_mark_allows_them(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"recall@5": 0.5}, max={"failures": {} })
@@ -109,7 +105,6 @@ def test_failures_count_0_where_the_mark_allows_them(run: Run) -> None:
     )
 
 
-@pytest.mark.slow
 def test_an_evaluation_is_held_to_the_bounds_as_it_is(run: Run, asked: Callable[[], object]) -> None:
     code = """
         @pytest.fixture(scope="module")
@@ -133,7 +128,6 @@ def test_an_evaluation_is_held_to_the_bounds_as_it_is(run: Run, asked: Callable[
     assert asked() == {"alone": [f"Where is stone {n}?" for n in range(5)]}
 
 
-@pytest.mark.slow
 def test_a_run_that_lacks_queries_of_the_labelled_set_fails(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"recall@5": 0.6})
@@ -145,7 +139,6 @@ def test_a_run_that_lacks_queries_of_the_labelled_set_fails(run: Run) -> None:
     result.stdout.fnmatch_lines(["E *3 queries missing in the run: stone-2, stone-3*"])
 
 
-@pytest.mark.slow
 def test_marks_of_module_class_and_function_are_one(run: Run) -> None:
     code = """
         pytestmark = pytest.mark.retrieval(dataset="labels.jsonl", min={"recall@5": 0.9})
@@ -169,7 +162,6 @@ def test_marks_of_module_class_and_function_are_one(run: Run) -> None:
     result.stdout.fnmatch_lines(["FAILED test_search.py::TestSearch::test_it[[]some[]] - *expected ≥ 0.8*"])
 
 
-@pytest.mark.slow
 def test_a_test_that_never_hands_over_a_system_does_not_pass(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"recall@5": 0.9})
@@ -189,14 +181,12 @@ def test_a_test_that_never_hands_over_a_system_does_not_pass(run: Run) -> None:
     result.stdout.fnmatch_lines(["*raglift_evaluate was not called, so nothing was held to the bounds*"])
 
 
-@pytest.mark.slow
 def test_a_table_is_shown_of_what_passed_when_asked_for(run: Run) -> None:
     result = run(MARKED.format('min={"recall@5": 0.6}', 3), "-rP")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*retrieval*", "Recall@10 *0.600*"])
 
 
-@pytest.mark.slow
 def test_a_bound_deeper_than_the_deployed_system_says_how_many_hits_it_returns(run: Run) -> None:
     code = """
         def search(query, k=2):

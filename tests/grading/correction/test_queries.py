@@ -11,6 +11,8 @@ from raglift.grading import HumanSample, NoAnswer
 
 from .conftest import make_world
 
+pytestmark = pytest.mark.slow
+
 METRICS = ("ndcg@10", "rr@10", "recall@5", "hit_rate@3", "ap@10", "precision@10")
 DIFFERENCE = "second/retrieve − first/retrieve"
 
@@ -25,7 +27,6 @@ def by_people(world, name, metric):
     return float(np.nan_to_num(rl.score_rankings(world.rankings(name), labels, [metric]).of(metric)).mean())
 
 
-@pytest.mark.slow
 def test_all_queries_are_a_census_of_every_metric(world):
     found = rl.correct(world.runs, world.graded, world.sample(40, sampled="queries"), metrics=METRICS)
     for metric in METRICS:
@@ -50,7 +51,6 @@ def test_the_judge_is_corrected_and_helps(world):
     assert widths[0] < 1.02 * widths[1]
 
 
-@pytest.mark.slow
 def test_by_default_ndcg_rr_and_precision_are_corrected(world):
     found = rl.correct(world.runs, world.graded, world.sample(25, sampled="queries"))
     assert list(dict.fromkeys(str(figure.metric) for figure in found.figures)) == ["ndcg@10", "rr@10", "precision@10"]
@@ -60,7 +60,6 @@ def test_by_default_ndcg_rr_and_precision_are_corrected(world):
     assert {figure.corrected.units for figure in found.figures} == {40}
 
 
-@pytest.mark.slow
 def test_a_query_of_which_a_pair_is_missing_is_no_complete_list(world):
     sample = world.sample(25, sampled="queries")
     part = HumanSample(sample.pairs[1:], "queries", sample.k, sample.of, sample.frame, sample.seed)
@@ -77,7 +76,6 @@ def test_metrics_that_have_no_value_a_query_are_refused(world):
         rl.correct(world.runs, world.graded, sample, metrics=["span_precision@10"])
 
 
-@pytest.mark.slow
 def test_the_first_queries_of_a_sample_may_do(world):
     sample = world.sample(30, sampled="queries")
     queries = list(dict.fromkeys(pair.query for pair in sample.pairs))
@@ -88,7 +86,6 @@ def test_the_first_queries_of_a_sample_may_do(world):
     assert (found.drawn, found.human_grades) == (22, len(begun))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("estimand", ["these-queries", "population"])
 def test_a_query_that_no_system_has_hits_for_counts_zero_without_being_graded(estimand):
     world = make_world(40, empty=10)
@@ -101,7 +98,6 @@ def test_a_query_that_no_system_has_hits_for_counts_zero_without_being_graded(es
     assert (figure.corrected.width == 0) == (estimand == "these-queries")
 
 
-@pytest.mark.slow
 def test_a_population_of_few_queries_and_pairs_without_a_grade_are_warned_of(world):
     small = make_world(25)
     rows = small.graded.grades

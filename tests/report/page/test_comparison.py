@@ -12,6 +12,8 @@ from raglift.report.page.rendering import comparison_page
 from raglift.report.views.comparison import other_of
 from raglift.types.rankings import Cost, StageLatency
 
+pytestmark = pytest.mark.slow
+
 TAGS = [["hard"], ["easy"], []] * 12
 
 
@@ -47,7 +49,6 @@ def page(comparison):
     return comparison_page(comparison)
 
 
-@pytest.mark.slow
 def test_the_first_screen_says_what_the_comparison_says(comparison, page):
     document = page
     assert document.title == "stones: 3 systems compared"
@@ -72,7 +73,6 @@ def test_the_first_screen_says_what_the_comparison_says(comparison, page):
     assert names["Failed queries"] == "0"
 
 
-@pytest.mark.slow
 def test_differences_rerankers_failures_tags_and_costs_have_their_sections(comparison, page):
     document = page
     (wins,) = section(document, "Differences").tables
@@ -91,7 +91,6 @@ def test_differences_rerankers_failures_tags_and_costs_have_their_sections(compa
     assert [row[:2] for row in texts(tags.rows)][:3] == [["easy", "base"], ["", "better"], ["", "reranked"]]
 
 
-@pytest.mark.slow
 def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison, page):
     queries = page.queries
     assert queries is not None
@@ -100,7 +99,6 @@ def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison,
     assert other_of(comparison) == "better"
 
 
-@pytest.mark.slow
 def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, systems):
     comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3", baseline="base")
     rows = {row[0].text: row for row in comparison_page(comparison).headline.rows}
@@ -108,7 +106,6 @@ def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, syst
     assert [cell.text for cell in rows["cut"][2:5]] == ["–", "–", ""]
 
 
-@pytest.mark.slow
 def test_notes_of_several_systems_are_told_once(ranked):
     systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
     notes = section(comparison_page(rl.compare(systems, primary="rr@3")), "Notes of the evaluations").paragraphs
