@@ -112,7 +112,7 @@ def test_a_pipe_gives_no_more_than_is_taken_of_a_file(tmp_path: Path, monkeypatc
         (2**64, False),
         ({"a": object()}, False),
     ],
-    ids=str,
+    ids=["lists", "tuple", "number as a key", "not a number", "large", "object"],
 )
 def test_what_json_gives_back_as_it_is(value: Any, survives: bool) -> None:
     assert survives_json(value) is survives
