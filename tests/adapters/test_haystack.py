@@ -14,14 +14,13 @@ from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
 from haystack.components.joiners import DocumentJoiner
 from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
 from haystack.components.retrievers import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
-from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.haystack import ADAPTER, chunk_of
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.errors import ConfigurationError, UnsupportedSystem
+from raglift.errors import UnsupportedSystem
 from raglift.running.evaluation import evaluate
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
@@ -179,72 +178,6 @@ def test_a_depth_that_is_only_an_attribute_is_raised_on_a_copy(documents):
 def test_a_depth_that_cannot_be_set_is_named(documents):
     assert adapt_system(AllOfThem(documents))[0].depth_fixed == ("AllOfThem",)
     assert len(retrieved(AllOfThem(documents), 9)) == 3
-
-
-@component
-class ByAnyName:
-    """A retriever whose only text has a name of its own, and which answers by its async method alone."""
-
-    def __init__(self, documents: Any) -> None:
-        self.documents = documents
-
-    @component.output_types(documents=list[Document])
-    def run(self, wanted: str) -> dict[str, Any]:
-        raise NotImplementedError
-
-    @component.output_types(documents=list[Document])
-    async def run_async(self, wanted: str) -> dict[str, Any]:
-        return {"documents": self.documents if wanted == QUERY else []}
-
-
-@component
-class OfManyQueries:
-    @component.output_types(documents=list[Document])
-    def run(self, queries: list[str]) -> dict[str, Any]:
-        return {"documents": [Document(id=query, content=query) for query in queries]}
-
-
-@component
-class Backwards:
-    """A ranker that answers by its async method alone."""
-
-    @component.output_types(documents=list[Document])
-    def run(self, documents: list[Document]) -> dict[str, Any]:
-        raise NotImplementedError
-
-    @component.output_types(documents=list[Document])
-    async def run_async(self, documents: list[Document]) -> dict[str, Any]:
-        return {"documents": documents[::-1]}
-
-
-def test_a_query_goes_to_the_only_text_and_to_a_list_of_queries_and_async_methods_are_asked(documents):
-    found = retrieved(ByAnyName(documents), 3)
-    assert [hit.chunk.id for hit in found] == [document.id for document in documents[:3]]
-    assert [hit.chunk.id for hit in retrieved(OfManyQueries(), 3)] == [QUERY]
-    assert [hit.chunk.id for hit in reranked(Backwards(), found)] == [hit.chunk.id for hit in found][::-1]
-
-
-def test_what_is_no_list_of_documents_is_refused():
-    with pytest.raises(UnsupportedSystem, match=r"ByAnyName: returned a str as 'documents'; expected a list of Docum"):
-        retrieved(ByAnyName("text"), 3)
-    with pytest.raises(ConfigurationError, match="found a ChatMessage"):
-        chunk_and_score(ChatMessage.from_user("who?"))
-
-
-def test_a_depth_that_another_component_sets_is_named(store):
-    @component
-    class Depth:
-        @component.output_types(top_k=int)
-        def run(self, query: str) -> dict[str, int]:
-            return {"top_k": 2}
-
-    pipeline = Pipeline()
-    pipeline.add_component("depth", Depth())
-    pipeline.add_component("retriever", InMemoryBM25Retriever(store))
-    pipeline.connect("depth.top_k", "retriever.top_k")
-    (stage,) = adapt_system(pipeline)
-    assert [fixed.endswith(" (another component sets top_k)") for fixed in stage.depth_fixed] == [True]
-    assert len(stage.retriever.retrieve_one(QUERY, 5)) == 2
 
 
 # Pipelines

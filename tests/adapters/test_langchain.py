@@ -5,10 +5,7 @@ import warnings
 
 import pytest
 
-from raglift.adapters.functions import chunk_and_score
-from raglift.adapters.langchain import reranker_stages, retriever_stages
-from raglift.errors import ConfigurationError, UnsupportedSystem
-from raglift.types.filters import Filter
+from raglift.adapters.langchain import retriever_stages
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
@@ -19,7 +16,6 @@ with warnings.catch_warnings():
         MultiQueryRetriever,
         ParentDocumentRetriever,
         RePhraseQueryRetriever,
-        TimeWeightedVectorStoreRetriever,
     )
     from langchain_classic.retrievers.document_compressors import EmbeddingsFilter
     from langchain_community.retrievers import BM25Retriever
@@ -27,7 +23,6 @@ with warnings.catch_warnings():
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListLLM
-from langchain_core.messages import HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, RunnableBranch, RunnableLambda
 from langchain_core.stores import InMemoryStore
@@ -242,63 +237,3 @@ def test_a_top_n_beside_a_k_is_a_rerankers():
     assert len(retrieve(Reranked(), k=9)) == 9
     assert len(retrieve(Reranked(), k=9, as_deployed=True)) == 1
     assert only_stage(Reranked(), as_deployed=True).has_own_depth
-
-
-class Numbered(InMemoryVectorStore):
-    """A store without scores, or one that cannot be told to give them."""
-
-    def similarity_search_with_score(self, query, k=4, **kwargs):
-        raise NotImplementedError
-
-    def similarity_search(self, query, k=4, **kwargs):
-        return [document for document, _ in super().similarity_search_with_score(query, k, **kwargs)]
-
-
-@pytest.mark.slow
-def test_a_store_without_scores_is_asked_for_documents_alone():
-    store = Numbered.from_documents(DOCUMENTS, EMBEDDING)
-    ranking = retrieve(store, k=4)
-    assert texts(store.similarity_search(QUERY, k=4)) == [chunk.text for chunk in ranking.chunks]
-    assert {hit.score for hit in ranking} == {None}
-
-
-@pytest.mark.slow
-def test_a_filter_holds_beside_the_depth_of_the_retriever(store):
-    retriever = store.as_retriever(search_kwargs={"k": 2})
-    for options in ({}, {"as_deployed": True}):
-        ranking = only_stage(retriever, **options).retriever.retrieve_one(QUERY, 6, Filter.of({"part": 1}))
-        assert {chunk.metadata["part"] for chunk in ranking.chunks} == {1}
-        assert len(ranking) == (2 if options else 6)
-    assert retriever.search_kwargs == {"k": 2}
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Relevance scores must be between")
-def test_a_bound_depth_is_raised_and_documents_that_a_retriever_marks_are_copies(store):
-    function = RunnableLambda(lambda query, k: DOCUMENTS[:k]).bind(k=2)
-    assert len(only_stage(function).retriever.retrieve_one(QUERY, 9)) == 9
-    assert function.kwargs == {"k": 2}
-    weighted = TimeWeightedVectorStoreRetriever(vectorstore=FAISS.from_documents(DOCUMENTS[:1], EMBEDDING), k=2)
-    weighted.add_documents([Document(page_content=line) for line in TEXT.splitlines()[:3]])
-    before = copy.deepcopy(weighted.memory_stream)
-    assert len(retrieve(weighted, k=3)) == 3
-    assert weighted.memory_stream == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("adapt", "system", "said"),
-    [
-        (retriever_stages, DOCUMENTS[0], "retriever: found Document; expected a LangChain retriever"),
-        (reranker_stages, FirstLines(), "reranker: found FirstLines; expected a LangChain document compressor"),
-    ],
-)
-def test_what_is_neither_is_named(adapt, system, said):
-    with pytest.raises(UnsupportedSystem, match=said):
-        adapt(system)
-
-
-@pytest.mark.slow
-def test_a_message_is_no_passage():
-    with pytest.raises(ConfigurationError, match="found a HumanMessage"):
-        chunk_and_score(HumanMessage("who?"))

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 import raglift as rl
 from raglift.adapters.agents import UnderWay
 from raglift.adapters.langchain import retriever_stages
-from raglift.errors import QueryFailed, UnsupportedSystem
+from raglift.errors import QueryFailed
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
@@ -20,9 +20,8 @@ with warnings.catch_warnings():
     from langgraph.graph import START, MessagesState, StateGraph
     from langgraph.prebuilt import create_react_agent
 from langchain_core.documents import BaseDocumentCompressor
-from langchain_core.language_models import FakeListLLM, GenericFakeChatModel
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import create_retriever_tool, tool
 
 pytestmark = [
@@ -194,27 +193,6 @@ def test_the_tokens_of_a_call_are_by_how_many_its_answer_lengthened_the_prompt(b
     assert made.tokens == 100
 
 
-def test_a_tool_that_asks_several_retrievers_or_one_inside_another_is_one_search(bm25, found):
-    class Backwards(BaseRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            return bm25.invoke(query)[::-1]
-
-    @tool("search")
-    def twice(query: str):
-        """Search the letters."""
-        bm25.invoke(query)
-        bm25.invoke("deaf keeper")
-        return "two letters"
-
-    before = found("tall keeper")
-    for one, stages in (
-        (twice, {"retrieve": [*before, *found("deaf keeper")]}),
-        (retriever_tool(Backwards()), {"retrieve": before, "rerank": before[::-1]}),
-    ):
-        session = session_of(create_agent(saying(searching("tall keeper"), "done"), [one]))
-        assert calls_of(session) == [("tall keeper", stages)]
-
-
 # Graphs of one's own.
 
 
@@ -250,29 +228,6 @@ def test_a_graph_whose_nodes_retrieve_and_answer(bm25, found):
     before = found(QUERY)
     assert calls_of(session) == [(QUERY, {"retrieve": before, "rerank": before[:2]})]
     assert texts(session.context) == before[:2]
-
-
-def test_a_model_that_completes_texts_answers_from_what_is_in_its_prompt(bm25, found):
-    model = FakeListLLM(responses=["In the tower."])
-
-    def retrieve(state):
-        return {"documents": bm25.invoke(state["question"])}
-
-    def answer(state):
-        return {"answer": model.invoke(f"{state['documents'][1].page_content}\n\n{state['question']}")}
-
-    session = session_of(graph(Asked, retrieve=retrieve, answer=answer))
-    assert calls_of(session) == [(QUERY, {"retrieve": found(QUERY)})]
-    assert texts(session.context) == [found(QUERY)[1]]
-
-
-def test_a_graph_that_neither_retrieves_nor_has_documents_is_refused():
-    class Answered(TypedDict):
-        question: str
-        answer: str
-
-    with pytest.raises(UnsupportedSystem, match="returned a dict with the keys 'question', 'answer'; expected"):
-        session_of(graph(Answered, answer=lambda state: {"answer": "In the tower."}))
 
 
 def test_nodes_that_retrieve_at_the_same_time_are_in_one_order(bm25):

@@ -6,8 +6,6 @@ import pytest
 from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import LongContextReorder
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
 
 from raglift.adapters.llama_index import reranker_stages, retriever_stages
@@ -100,51 +98,3 @@ def test_what_cannot_retrieve_is_refused_by_name(make):
 def test_what_cannot_rerank_is_refused_by_name(index):
     with pytest.raises(UnsupportedSystem, match=r"VectorIndexRetriever.*BaseNodePostprocessor"):
         reranker_stages(index.as_retriever())
-
-
-def test_an_index_without_a_retriever_is_refused_by_name(nodes):
-    class Unasked(VectorStoreIndex):
-        def as_retriever(self, **kwargs):
-            raise NotImplementedError
-
-    with pytest.raises(UnsupportedSystem, match="has no retriever; pass a query engine over it, or another index"):
-        retriever_stages(Unasked(nodes))
-
-
-def test_what_is_no_list_of_nodes_is_refused():
-    class Answering(BaseRetriever):
-        def _retrieve(self, query_bundle):
-            raise NotImplementedError
-
-        async def _aretrieve(self, query_bundle):
-            return []
-
-        async def aretrieve(self, query):
-            return "an answer"
-
-    (stage,) = retriever_stages(Answering())
-    with pytest.raises(UnsupportedSystem, match="the retriever returned a str; expected a list of LlamaIndex's nodes"):
-        stage.retriever.retrieve_one("who?", 3)
-
-
-def test_parts_whose_sync_method_is_a_stub_are_asked_by_their_async_one(nodes):
-    class Remote(BaseRetriever):
-        def _retrieve(self, query_bundle):
-            raise NotImplementedError
-
-        async def _aretrieve(self, query_bundle):
-            return [NodeWithScore(node=node, score=0.5) for node in nodes[:3]]
-
-    class Backwards(BaseNodePostprocessor):
-        def _postprocess_nodes(self, nodes, query_bundle=None):
-            raise NotImplementedError
-
-        async def _apostprocess_nodes(self, nodes, query_bundle=None):
-            return nodes[::-1]
-
-    (stage,) = retriever_stages(Remote())
-    ranking = stage.retriever.retrieve_one("who?", 3)
-    assert [chunk.id for chunk in ranking.chunks] == ["node-0", "node-1", "node-2"]
-    (stage,) = reranker_stages(Backwards())
-    reranked = stage.reranker.rerank_one("who?", ranking)
-    assert [chunk.id for chunk in reranked.chunks] == ["node-2", "node-1", "node-0"]

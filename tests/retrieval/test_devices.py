@@ -6,8 +6,6 @@ models compute on the CPU.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -112,39 +110,3 @@ def test_the_size_of_batches_changes_no_vector() -> None:
     few = SentenceTransformerEmbedder(dtype="float32", device="cpu", batch_size=3)
     usual = SentenceTransformerEmbedder(dtype="float32", device="cpu")
     assert np.array_equal(few.embed(TEXTS[:20], "document"), usual.embed(TEXTS[:20], "document"))
-
-
-@pytest.fixture
-def fresh_choice() -> Iterator[None]:
-    """The best device is looked for anew, and again after the test."""
-    devices._best_device.cache_clear()
-    yield
-    devices._best_device.cache_clear()
-
-
-@pytest.mark.usefixtures("fresh_choice")
-def test_without_a_driver_or_without_pytorch_the_processor_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert resolve_device("auto") == "cpu"
-    assert devices.is_there("cuda:7"), "which is told where a model is loaded"
-    devices._best_device.cache_clear()
-    monkeypatch.delitem(sys.modules, "torch")
-    monkeypatch.setattr(devices, "_DRIVERS", ())
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert resolve_device("auto") == "cpu"
-    assert "torch" not in sys.modules
-
-
-@pytest.mark.usefixtures("fresh_choice")
-@pytest.mark.parametrize("has_bfloat16", [True, False])
-def test_a_mac_computes_in_bfloat16_where_its_kernels_do(monkeypatch: pytest.MonkeyPatch, has_bfloat16: bool) -> None:
-    def ones(*_: Any, **__: Any) -> None:
-        if not has_bfloat16:
-            raise TypeError("BFloat16 is not supported on MPS")
-
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    monkeypatch.setattr(torch, "ones", ones)
-    assert resolve_device("auto") == "mps"
-    assert devices.is_there("mps")
-    assert devices.computes_in_bfloat16("mps") is has_bfloat16

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from raglift.errors import CacheError
 from raglift.utilities import cache as module
-from raglift.utilities.cache import Cache, bypassed, cache_folder, content_key, counted, default_cache, is_kept_on_disk
+from raglift.utilities.cache import Cache, bypassed, cache_folder, content_key, counted, default_cache
 
 PARTS = st.lists(st.text(alphabet=st.characters(), max_size=5), max_size=4).map(tuple)
 
@@ -136,41 +135,6 @@ def test_a_file_that_is_no_cache_is_told_with_what_to_do(path):
     assert path.read_bytes().startswith(b"a shopping list")
     path.unlink()
     assert Cache(path).get_many([b"k"]) == {}
-
-
-@pytest.mark.parametrize(
-    ("use", "action"),
-    [
-        (lambda cache: cache.get_many([b"k"]), "read"),
-        (Cache.count, "read"),
-        (lambda cache: cache.put_many({b"k": b"v"}), "write to"),
-        (lambda cache: cache.remove_many([b"k"]), "write to"),
-    ],
-)
-def test_a_cache_that_another_program_spoils_is_told_when_it_is_used(path, use, action):
-    cache = Cache(path)
-    cache.put_many({b"a": b"1"})
-    assert cache.count() == 1
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TABLE outputs")
-    other.close()
-    with pytest.raises(CacheError, match=f"cannot {action} the cache {path}: .*delete the file and run again"):
-        use(cache)
-    cache.close()
-
-
-def test_a_cache_below_a_file_cannot_be_opened(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(CacheError, match="cannot open the cache"):
-        Cache(tmp_path / "file" / "folder" / "cache.sqlite")
-
-
-@pytest.mark.usefixtures("_fresh")
-def test_whether_the_cache_outlives_the_process(monkeypatch, tmp_path):
-    assert not is_kept_on_disk()
-    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path))
-    default_cache()
-    assert is_kept_on_disk()
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,11 +11,10 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.errors import ConfigurationError, MissingDependency, ServiceFailed, ServiceUnusable
+from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services import McpRetriever
 from raglift.running.systems import load_system
 from raglift.testing.search_server import SearchAnswer, SearchServer
-from raglift.utilities.retrying import is_transient
 
 pytestmark = pytest.mark.slow
 
@@ -35,8 +32,6 @@ def failure(reference: str, mapping: Any = None) -> str:
     ("reference", "message"),
     [
         ("mcp:", "found no command; expected mcp: and the command that starts a server"),
-        ("mcp:server.py #", "found # without the name of a tool"),
-        ("mcp+http://127.0.0.1/mcp#the search", 'found the tool "the search"; expected the name of a tool behind #'),
         ("mcp:python 'server.py", "found a command that cannot be read (No closing quotation)"),
         ("mcp:http://127.0.0.1:8000/mcp", "expected mcp+ before an address: mcp+http://127.0.0.1:8000/mcp"),
         ("mcp+ftp://127.0.0.1/mcp", 'found "mcp+ftp"; expected mcp+http:// or mcp+https://'),
@@ -50,27 +45,6 @@ def test_a_reference_that_is_none_is_refused_and_no_secret_is_repeated(reference
         load_system(reference)
     assert message in str(raised.value)
     assert SECRET not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("reference", "mapping", "message"),
-    [
-        ("server.py", None, 'found "server.py"; expected'),
-        ("mcp:server#one", {"tool": "other"}, 'found the tool "one" behind # and "other" in the mapping'),
-        ("mcp:server", {"headers": {"X": "y"}}, "found headers with a server over stdio"),
-        ("mcp+http://127.0.0.1/mcp", {"json": {"q": "{query}"}}, "found json with a server over HTTP"),
-    ],
-)
-def test_a_reference_and_a_mapping_that_do_not_fit_are_refused(reference: str, mapping: Any, message: str) -> None:
-    with pytest.raises(ConfigurationError) as raised:
-        McpRetriever(reference, mapping)
-    assert message in str(raised.value)
-
-
-def test_without_the_sdk_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingDependency, match="mcp"):
-        McpRetriever("mcp:server")
 
 
 @pytest.mark.parametrize(
@@ -107,10 +81,8 @@ TOOL = {"name": "search", "inputSchema": {"type": "object", "properties": {"quer
 
 
 @contextmanager
-def scripted(
-    call: Callable[[Any], Any], begin: Callable[[], SearchAnswer | None] = lambda: None
-) -> Iterator[tuple[str, SearchServer]]:
-    """A server that speaks MCP as JSON, and answers calls as `call` says, and the first request as `begin` does."""
+def scripted(call: Callable[[Any], Any]) -> Iterator[tuple[str, SearchServer]]:
+    """A server that speaks MCP as JSON, and answers calls as `call` says."""
 
     def reply(request: Any) -> Any:
         if request.method != "POST":
@@ -127,8 +99,6 @@ def scripted(
             "tools/list": {"tools": [TOOL]},
         }
         method = asked["method"]
-        if method == "initialize" and (first := begin()) is not None:
-            return first
         if method == "tools/call":
             found = call(request)
             if isinstance(found, SearchAnswer):
@@ -172,79 +142,6 @@ def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(answer
             retriever.retrieve_one("bad", 3)
         assert message in str(raised.value)
         assert [hit.chunk.text for hit in retriever.retrieve_one("other", 3).hits] == ["good"]
-
-
-def test_a_call_that_the_server_refuses_needs_other_arguments() -> None:
-    def call(request: Any) -> SearchAnswer:
-        error = {"code": -32602, "message": "k must be odd"}
-        body = {"jsonrpc": "2.0", "id": request.json["id"], "error": error}
-        return SearchAnswer(headers=JSON, body=json.dumps(body).encode())
-
-    with scripted(call) as (reference, _):
-        said = failure(reference)
-    assert said == "the server refuses the call: k must be odd; expected a tool and arguments that it takes"
-
-
-@pytest.mark.parametrize(
-    ("first", "message"),
-    [
-        (SearchAnswer(status=401, body=b"who?"), "HTTP 401 Unauthorized — who?; expected"),
-        (SearchAnswer(headers=JSON, body=b"{", cut_off=True), "expected an MCP server there: is it running?"),
-        (SearchAnswer(headers=JSON, body=b"<html>"), "cannot be asked: "),
-    ],
-)
-def test_an_address_where_no_session_can_begin_says_why_and_is_not_asked_again(
-    first: SearchAnswer, message: str
-) -> None:
-    with scripted(lambda _: "", lambda: first) as (reference, server), McpRetriever(reference) as retriever:
-        said, requests = set(), []
-        for query in ("one", "other"):
-            with pytest.raises(ServiceUnusable) as raised:
-                retriever.retrieve_one(query, 3)
-            said.add(str(raised.value))
-            requests.append(len(server.requests))
-        assert requests[0] == requests[1]
-    assert len(said) == 1
-    assert message in said.pop()
-
-
-def test_a_server_that_cannot_begin_anew_may_be_asked_again() -> None:
-    begun: list[int] = []
-
-    def begin() -> SearchAnswer | None:
-        begun.append(1)
-        return SearchAnswer(status=401) if len(begun) == 2 else None
-
-    def call(request: Any) -> Any:
-        is_gone = request.json["params"]["arguments"]["query"] == "gone"
-        return SearchAnswer(status=404) if is_gone else '[{"text": "good"}]'
-
-    with scripted(call, begin) as (reference, _), McpRetriever(reference) as retriever:
-        for query, message in (("good", None), ("gone", "forgotten the session"), ("good", "HTTP 401"), ("good", None)):
-            if message is None:
-                assert [hit.chunk.text for hit in retriever.retrieve_one(query, 3).hits] == ["good"]
-                continue
-            with pytest.raises(ServiceFailed, match=message) as raised:
-                retriever.retrieve_one(query, 3)
-            assert is_transient(raised.value)
-
-
-def test_a_connection_that_is_closed_while_it_is_made_says_so() -> None:
-    async def closed(reference: str) -> str:
-        async with asyncio.timeout(30):
-            retriever = McpRetriever(reference, {"timeout": 30})
-            asked = asyncio.create_task(retriever.aretrieve_one("lamp", 1))
-            while not retriever._state.connections:
-                await asyncio.sleep(0)
-            for connection in retriever._state.connections:
-                connection._task.cancel()
-            with pytest.raises(ServiceUnusable) as raised:
-                await asked
-            await retriever.aclose()
-            return str(raised.value)
-
-    with scripted(lambda _: "") as (reference, _):
-        assert "the connection was closed" in asyncio.run(closed(reference))
 
 
 def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

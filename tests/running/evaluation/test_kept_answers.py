@@ -15,15 +15,14 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.retrievers import BaseRetriever
 
-from raglift.errors import CacheError, ConfigurationError, RunError
+from raglift.errors import CacheError
 from raglift.results.evaluation import Evaluation
 from raglift.running.answers import FILE
 from raglift.running.evaluation import evaluate
 from raglift.storage.answers import AnswerStore, hits_as_json
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
-from raglift.types.labels import Fact, Passage, Query
-from raglift.types.rankings import Hit, Ranking
+from raglift.types.rankings import Ranking
 
 QUESTIONS = [f"question {number}" for number in range(6)]
 
@@ -198,52 +197,3 @@ def test_what_is_kept_is_json_in_one_file(dataset: Dataset, tmp_path: Path) -> N
     file.close()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [FILE, "lock"]
     assert len(values) == len(QUESTIONS)
-
-
-def test_a_folder_that_cannot_be_made_is_named(dataset: Dataset, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder", encoding="utf-8")
-    with pytest.raises(RunError, match=r"file.answers: cannot be written: .*; expected a folder for answers"):
-        evaluate(Counting(), dataset, answers=tmp_path / "file" / "answers")
-    with pytest.raises(ConfigurationError, match="answers: found 7; expected the path of a folder"):
-        evaluate(Counting(), dataset, answers=7)  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-def test_an_answer_to_another_filter_is_another_answer(tmp_path: Path) -> None:
-    asked = []
-
-    def search(query: str, k: int, filter: Any = None) -> list[dict[str, Any]]:  # noqa: A002
-        asked.append(filter and filter["year"])
-        return [{"id": "a", "text": "proof", "metadata": {"year": 2024}}]
-
-    def of_year(year: int) -> Dataset:
-        query = Query("q", "question", (Fact((Passage("proof"),)),), filter={"year": year})
-        return Dataset((query,))
-
-    for year in (2024, 2023, 2024):
-        evaluate(search, of_year(year), answers=tmp_path / "answers")
-    assert asked == [2024, 2023]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("answer", [lambda query: None, lambda query: Ranking((Hit(Chunk("proof"), 2),))])
-def test_what_is_no_ranking_is_not_kept(tmp_path: Path, answer: Callable[[str], Any]) -> None:
-    class System:
-        def __init__(self) -> None:
-            self.asked: list[str] = []
-
-        def retrieve_one(self, query: str, k: int) -> Any:
-            self.asked.append(query)
-            return answer(query) if query == "question 1" else Ranking.of([(Chunk("proof"), None)])
-
-    class AtOnce:
-        def retrieve(self, queries: list[str], k: int) -> Any:
-            return None
-
-    data = Dataset.from_dict({question: ["proof"] for question in QUESTIONS[:2]})
-    for _ in range(2):
-        system = System()
-        evaluate(system, data, answers=tmp_path / "answers", retries=0)
-    assert system.asked == ["question 1"]
-    with pytest.raises(ConfigurationError, match="returned NoneType; expected 2 rankings"):
-        evaluate(AtOnce(), data, answers=tmp_path / "at once")

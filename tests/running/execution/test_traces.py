@@ -9,12 +9,12 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.provenance import Provenance
-from raglift.running.execution import most_queries_failed, run_stages
+from raglift.running.execution import run_stages
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
 from raglift.types.labels import Query
-from raglift.types.rankings import Hit, Ranking, Trace
+from raglift.types.rankings import Hit, Ranking
 
 QUERIES = tuple(Query(f"q{number}", f"question {number}") for number in range(1, 5))
 RESULTS = {query.text: [f"{query.text}: {letter}" for letter in "abc"] for query in QUERIES}
@@ -228,76 +228,3 @@ def test_an_interrupt_in_a_call_comes_through(policy):
 
     with pytest.raises(KeyboardInterrupt):
         run([RetrieveStage(Interrupted(), "interrupted")], policy=policy)
-
-
-@pytest.mark.parametrize("order", [KeyboardInterrupt(), SystemExit("stop"), asyncio.CancelledError()], ids=repr)
-def test_an_order_to_stop_in_a_batch_comes_through(order):
-    def answer(queries):
-        raise order
-
-    with pytest.raises(type(order)):
-        run([RetrieveStage(Batch(answer=answer), "batch")])
-
-
-def test_raise_names_the_stage_of_a_batch_and_the_reason():
-    retriever = Batch(refused=["question 2"])
-    with pytest.raises(QueryFailed) as caught:
-        run([RetrieveStage(retriever, "batch")], policy=Policy(on_error="raise", retries=0))
-    assert str(caught.value) == "retrieve (batch) failed: RuntimeError: one of them is cursed"
-    assert len(retriever.asked) == 1
-
-
-def test_what_has_no_method_of_a_system_is_refused():
-    with pytest.raises(ConfigurationError, match=r"^retrieve: nothing has none of the methods of the protocol$"):
-        run([RetrieveStage(object(), "nothing")])
-
-
-class Lazy:
-    """A value of metadata that is read where it is looked at."""
-
-    def __init__(self, error):
-        self.error = error
-
-    @property
-    def dtype(self):
-        raise self.error
-
-
-def test_metadata_that_cannot_be_looked_at_fail_their_query_alone(monkeypatch):
-    monkeypatch.setenv("SEARCH_API_KEY", "sk-averyveryverysecretkey0123456789")  # so that it is looked for
-
-    class Retriever:
-        def __init__(self, error):
-            self.error = error
-
-        def retrieve_one(self, query, k):
-            metadata = {"image": Lazy(self.error)} if query == "question 2" else {}
-            return Ranking.of([(Chunk(query, metadata=metadata), None)])
-
-    traces = run([RetrieveStage(Retriever(OSError("the file is gone")), "lazy")])
-    assert [trace.error for trace in traces] == [None, "retrieve: OSError: the file is gone", None, None]
-    with pytest.raises(KeyboardInterrupt):
-        run([RetrieveStage(Retriever(KeyboardInterrupt()), "lazy")])
-
-
-def test_a_secret_is_not_in_the_error_of_a_system_that_cannot_be_used(monkeypatch):
-    monkeypatch.setenv("SEARCH_API_KEY", secret := "sk-averyveryverysecretkey0123456789")
-
-    class Misused:
-        def retrieve_one(self, query, k):
-            raise ConfigurationError(f"key: found {secret}; expected another")
-
-    with pytest.raises(ConfigurationError, match=r"key: found .*; expected another") as caught:
-        run([RetrieveStage(Misused(), "misused")])
-    assert secret not in str(caught.value)
-
-
-def test_it_is_said_where_most_queries_failed():
-    def traces(*errors):
-        return [Trace(f"q{number}", error=error) for number, error in enumerate(errors)]
-
-    assert most_queries_failed(traces("no index", None)) is None
-    failure = most_queries_failed(traces(None, "no index", "no disk"))
-    assert str(failure) == (
-        "2 of 3 queries failed and count 0, so the figures say little about the system; the first, q1: no index"
-    )
