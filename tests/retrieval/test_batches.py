@@ -18,6 +18,8 @@ from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import load_sentence_transformer
 from raglift.utilities.cache import Cache
 
+pytestmark = pytest.mark.slow
+
 WORDS = [
     "the",
     "keeper",
@@ -91,7 +93,6 @@ def test_results_are_in_the_order_of_the_items_and_each_item_is_padded_by_its_ow
     assert asked == [([3, 3], 16), ([20, 21], 32), ([22, 22], 32)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.full)])
 def test_vectors_and_scores_depend_on_their_texts_alone(dtype: str) -> None:
     """Among others, in another order, and after others that are in the cache."""
@@ -132,7 +133,6 @@ def test_the_prompt_that_a_model_puts_before_documents_is_found(monkeypatch: pyt
     assert prompt_of(model, "document") == "ask: "
 
 
-@pytest.mark.slow
 def test_static_models_are_not_padded_and_any_number_of_rows_will_do_on_an_accelerator() -> None:
     assert not can_count_tokens([object()])
     assert fixed_rows(SimpleNamespace(device="cuda:1")) is None
