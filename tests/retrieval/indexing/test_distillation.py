@@ -105,13 +105,15 @@ THE_REAL_ONE = """
 from raglift.retrieval.static_model import load_static_model
 texts = ["How do I descale the coffee machine?", "Descaling: run the machine with citric acid", "Mind the fog horn"]
 question, answer, other = load_static_model().encode(texts, max_length=None)
-assert question @ answer > 0.4 > 0.2 > question @ other, (question @ answer, question @ other)
+print(question @ answer, question @ other)
 """
 
 
 @pytest.mark.full
 def test_the_real_model_knows_what_texts_are_about(shared_cache: Path) -> None:
-    run_alone(THE_REAL_ONE, shared_cache)
+    related, unrelated = map(float, run_alone(THE_REAL_ONE, shared_cache).split())
+    assert related > 0.4
+    assert unrelated < 0.2
 
 
 def run_alone(script: str, cache: Path, threads: str = "1") -> str:
