@@ -89,7 +89,7 @@ quick: $(STAMP)
 
 full-tests: export RAGLIFT_TEST_PROFILE = full
 full-tests: $(STAMP)
-	$(PYTEST)
+	$(PYTEST) -o faulthandler_timeout=3600
 
 full: $(STAMP)
 	$(MAKE) --jobs lint types full-tests

@@ -10,10 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -305,31 +302,6 @@ def no_openai_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def ctrl_c_when() -> Callable[[Callable[[], bool]], AbstractContextManager[None]]:
-    """Press Ctrl-C in this process as soon as something is so; what runs meanwhile must end by it, and soon."""
-
-    @contextmanager
-    def pressed(when: Callable[[], bool]) -> Iterator[None]:
-        def press() -> None:
-            while not when():
-                time.sleep(0.01)
-            time.sleep(0.1)
-            os.kill(os.getpid(), signal.SIGINT)
-
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        thread = threading.Thread(target=press, daemon=True)
-        thread.start()
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                yield
-        finally:
-            thread.join()
-            signal.signal(signal.SIGINT, before)
-
-    return pressed
 
 
 @pytest.fixture
