@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    import pandas as pd
+    from numpy.typing import NDArray
 
     from raglift.types.metric import Metric
 
@@ -43,23 +43,20 @@ RUN_FILES = (RUN, QUERIES, CHUNKS, TRACES, SCORES)
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
 
 
-def score_keys(query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]) -> pd.DataFrame:
-    """Return what each row of the scores is about, in the order of the values.
+def score_keys(
+    query_ids: tuple[str, ...], stages: tuple[str, ...], metrics: tuple[Metric, ...]
+) -> dict[str, tuple[list[str], NDArray[np.int32]]]:
+    """Return what each row of the scores is about, in the order of the values: by column its texts, and one's number.
 
     Parquet holds UTF-8 alone: of half a character in an id, the backslash form.
     """
-    import pandas as pd
-
-    texts = [str(metric) for metric in metrics]
-    of_stage = np.repeat(np.array(texts, dtype=object), len(query_ids))
-    return pd.DataFrame(
-        {
-            "query_id": np.tile(np.array([*map(_utf8, query_ids)], dtype=object), len(stages) * len(texts)),
-            "stage": np.repeat(np.array([*map(_utf8, stages)], dtype=object), len(of_stage)),
-            "metric": np.tile(of_stage, len(stages)),
-        },
-        dtype=object,
-    )
+    sizes = len(stages), len(metrics), len(query_ids)
+    stage, metric, query = np.indices(sizes, dtype=np.int32).reshape(3, -1)
+    return {
+        "query_id": ([*map(_utf8, query_ids)], query),
+        "stage": ([*map(_utf8, stages)], stage),
+        "metric": ([*map(str, metrics)], metric),
+    }
 
 
 def _utf8(text: str) -> str:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    import pandas as pd
+    from numpy.typing import NDArray
+    from pyarrow import Array, ChunkedArray
 
     from raglift.results.evaluation import Evaluation
     from raglift.storage.forms import SavedCall, SavedInventory, SavedRun, SavedStage
@@ -117,20 +118,17 @@ def _read_scores(
     from pyarrow import parquet
 
     try:
-        rows, expected = parquet.read_metadata(path).num_rows, len(query_ids) * len(stages) * len(metrics)
-        if rows != expected:
-            raise _damaged(path, f"found {rows:,} rows; expected {expected:,}, one a query, stage and metric")
         keys = score_keys(query_ids, stages, metrics)
-        names = list(keys.columns)
-        # Dictionary-encoded, equal texts are stored once. Pandas' type metadata is ignored: it is as untrusted as the
-        # rest
-        table = parquet.read_table(path, columns=[*names, "value"], partitioning=None, read_dictionary=names)
+        names = list(keys)
+        # Dictionary-encoded, equal texts are stored once. `read_table` would import pandas, which takes half a second
+        with parquet.ParquetFile(path, read_dictionary=names) as file:
+            rows, expected = file.metadata.num_rows, len(query_ids) * len(stages) * len(metrics)
+            if rows != expected:
+                raise _damaged(path, f"found {rows:,} rows; expected {expected:,}, one a query, stage and metric")
+            table = file.read(columns=[*names, "value"])
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
-        frame = table.to_pandas(ignore_metadata=True)
-        of_them = not any(table.column(name).null_count for name in names) and all(
-            _is_same(frame[name], keys[name]) for name in names
-        )
-        values = frame["value"].to_numpy(dtype=np.float64)
+        of_them = all(_is_same(table.column(name), *keys[name]) for name in names)
+        values = _numbers(table.column("value").cast(pa.float64()))
     except RunError:
         raise
     except FileNotFoundError as error:  # pyarrow's says the path alone
@@ -146,12 +144,24 @@ def _read_scores(
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
 
 
-def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:
-    """Return whether a column is as expected, compared as it holds it: Python's texts take many times the memory."""
-    known = getattr(found.dtype, "categories", None)
-    if known is not None and not expected.isin(known).all():
+def _is_same(found: ChunkedArray, texts: list[str], numbers: NDArray[np.int32]) -> bool:
+    """Return whether a column is as expected, compared by the texts' numbers: the texts take many times the memory."""
+    import pyarrow as pa
+
+    if found.null_count:
         return False
-    return bool(found.equals(expected.astype(found.dtype)))
+    column = (found if pa.types.is_dictionary(found.type) else found.dictionary_encode()).unify_dictionaries()
+    column = column.combine_chunks()
+    places = {text: number for number, text in reversed([*enumerate(texts)])}
+    known = np.array([places.get(text, -1) for text in column.dictionary.to_pylist()], dtype=np.int32)
+    return np.array_equal(known[_numbers(column.indices)], np.array([places[text] for text in texts])[numbers])
+
+
+def _numbers(column: Array | ChunkedArray) -> NDArray[Any]:
+    """Return numbers as they are held, missing ones as NaN; pyarrow's own function imports pandas."""
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    found: NDArray[Any] = whole.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(whole)
+    return found
 
 
 def _evaluation(

@@ -34,6 +34,9 @@ from raglift.utilities.replacing import replacing_folder, unwritable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
@@ -110,6 +113,9 @@ def _is_evaluation(folder: Path) -> bool:
 
 
 def _write(evaluation: Evaluation, folder: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
     run = evaluation.run
     chunks = _Chunks(run)
     write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))
@@ -134,8 +140,29 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
     }
     write_json(folder / RUN, head)
     scores = evaluation.scores
-    frame = score_keys(scores.query_ids, scores.stages, scores.metrics)
-    frame.assign(value=scores.values.ravel()).to_parquet(folder / SCORES, index=False)
+    columns = {
+        name: pa.DictionaryArray.from_arrays(_array(pa.int32(), numbers), _texts(texts))
+        for name, (texts, numbers) in score_keys(scores.query_ids, scores.stages, scores.metrics).items()
+    }
+    table = pa.table({**columns, "value": _array(pa.float64(), scores.values.ravel())})
+    parquet.write_table(table, folder / SCORES, store_schema=False)  # without it the texts are read as texts
+
+
+# Arrow's arrays from their buffers: `pyarrow.array` imports pandas, which takes as long as all of raglift.
+
+
+def _array(kind: pa.DataType, values: NDArray[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _texts(texts: list[str]) -> pa.Array:
+    import pyarrow as pa
+
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
 
 
 _NO_METADATA = "{}"
@@ -146,18 +173,14 @@ class _Chunks:
     """The chunks that are saved: each distinct one once, under a number."""
 
     def __init__(self, run: Run) -> None:
-        import pandas as pd
-
         self._numbers: dict[tuple[Any, ...], int] = {}
         rankings = [ranking for trace in run.traces for ranking in _rankings(trace)]
         ends = np.cumsum([len(ranking) for ranking in rankings], dtype=np.int64).tolist()
         self._hits = {id(ranking): slice(end - len(ranking), end) for ranking, end in zip(rankings, ends, strict=True)}
         # The stages of a run share their chunks, and so do the queries of some systems: told by the objects themselves
         chunks = [hit.chunk for ranking in rankings for hit in ranking.hits]
-        codes, objects = pd.factorize(np.fromiter(map(id, chunks), dtype=np.int64, count=len(chunks)))
-        firsts = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
-        numbers = np.fromiter((self.number(chunks[first]) for first in firsts), dtype=np.int64, count=len(objects))
-        self._number_of_hit = numbers[codes]
+        numbers = {key: self.number(chunk) for key, chunk in {id(chunk): chunk for chunk in chunks}.items()}
+        self._number_of_hit = np.fromiter((numbers[id(chunk)] for chunk in chunks), dtype=np.int64, count=len(chunks))
 
     def number(self, chunk: Chunk) -> int:
         """Return the number of a chunk; a new one is added."""
