@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -92,12 +93,15 @@ def test_a_query_that_failed_is_asked_again_and_no_other(dataset: Dataset, tmp_p
 
 @pytest.mark.slow
 def test_an_answer_after_its_timeout_is_not_kept(dataset: Dataset, tmp_path: Path) -> None:
-    late = Counting(question_4=lambda: time.sleep(0.4))
-    evaluation = evaluate(late, dataset, answers=tmp_path, timeout=0.1)
+    over, come = threading.Event(), threading.Event()
+    late = Counting(question_4=lambda: (over.wait(60), come.set()))
+    evaluation = evaluate(late, dataset, answers=tmp_path, timeout=1)
     assert [trace.query_id for trace in evaluation.run.traces if trace.error] == ["q5"]
-    time.sleep(0.5)
+    over.set()
+    assert come.wait(60)
+    time.sleep(0.05)  # by then it would be kept
     again = Counting()
-    assert not evaluate(again, dataset, answers=tmp_path, timeout=5).failures()
+    assert not evaluate(again, dataset, answers=tmp_path, timeout=60).failures()
     assert again.asked == ["question 4"]
 
 

@@ -315,13 +315,22 @@ def serve(desk: Desk, listener: socket.socket, announce: Callable[[str], None]) 
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Have a termination signal, or a closed terminal, end the block as Ctrl-C does: the caller saves what is left."""
+    """Have a termination signal, or a closed terminal, end the block as Ctrl-C does: the caller saves what is left.
+
+    uvicorn knows nothing of a closed terminal, and an exception that comes amid a request ends with the request.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
-    ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]  # as nohup has it
-    before = {number: signal.signal(number, signal.default_int_handler) for number in ending}
+
+    def terminate(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    before = {}
+    for name, end in (("SIGTERM", signal.default_int_handler), ("SIGHUP", terminate)):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+            before[number] = signal.signal(number, end)
     try:
         yield
     finally:
