@@ -3,7 +3,7 @@
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
 # The targets below also install what developers need.
 #   make install  install all of it
-#   make test     the fast and the slow tests: .ci/run does this, make lint and make types
+#   make test     the fast and the slow tests: .ci/run does this beside make lint and make types
 #   make quick    lint, types and the fast tests
 #   make fast     the fast tests alone; those of one folder: .venv/bin/pytest -m 'not slow and not full' tests/report
 #   make full     lint, types and all tests, also those that take minutes or repeat much: before a release

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 import raglift as rl
 
@@ -13,6 +12,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("judge", ["good", "weak", "biased"])
 def test_simulated_metrics_are_those_of_raglift(script, judge) -> None:
+    from sklearn.metrics import cohen_kappa_score  # takes two seconds
+
     benchmark = script("correction")
     world = benchmark.simulate(judge, queries=60)
     labels = {str(q): {str(c): int(g) for c, g in enumerate(row)} for q, row in enumerate(world.people)}

@@ -184,7 +184,7 @@ def always_down() -> object:
 def test_systems_that_end_or_never_answer_fail_alone(island: Dataset, tmp_path: Path) -> None:
     systems = {"ends": ends, "asks": asks_and_ends, "down": always_down, "lamp": lambda query: ["The lamp is lit"]}
     systems |= {"halts": halts, "asks and halts": asks_and_halts}
-    sweep = Sweep(dataset=island, systems=systems, ks=1, primary="ndcg@1")
+    sweep = Sweep(dataset=island, systems=systems, ks=1, primary="ndcg@1", retries=0)
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert [entry.cell.name for entry in result.finished] == ["lamp · none"]
     reasons = {str(entry.cell.system): str(entry.error) for entry in result.failed}

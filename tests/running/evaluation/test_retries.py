@@ -37,7 +37,7 @@ def flaky():
     return Flaky({"question 0": 1, "question 1": 2, "question 2": 1, "question 5": 2})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def evaluation():
     return rl.evaluate(flaky(), DATA, ks=(1,), progress=False)
 
