@@ -213,9 +213,9 @@ def browser() -> Iterator[Any]:
 
     It is closed after each module: while it is open, no other test of this process can run an event loop.
     """
-    program = shutil.which("chromium")
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if program is None:
-        reason = "no chromium: apt-get install chromium"
+        reason = "no chromium: apt-get install chromium-headless-shell"
         if os.environ.get("RAGLIFT_REQUIRE_BROWSER") == "1":
             pytest.fail(reason)
         pytest.skip(reason)

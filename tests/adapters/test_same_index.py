@@ -11,7 +11,7 @@ from raglift.results.evaluation import Evaluation
 from raglift.retrieval.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
 from raglift.types.dataset import Dataset
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 CANDIDATES = 20
 

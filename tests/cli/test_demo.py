@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("corpus", "questions", "facts"),
     [
-        pytest.param("lighthouse", 40, 50, marks=pytest.mark.slow),  # embedded by other tests already
+        pytest.param("lighthouse", 40, 50, marks=pytest.mark.full),
         pytest.param(demo.CORPUS, 100, 389, marks=pytest.mark.full),
     ],
 )

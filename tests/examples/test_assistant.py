@@ -44,7 +44,7 @@ def test_without_a_key_it_names_the_variable(ask: Callable[..., tuple[str, str]]
         ask(QUESTION)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_it_answers_from_the_five_best_passages(ask: Callable[..., tuple[str, str]], tiny_cross_encoder: Path) -> None:
     options = ("--corpus", "lighthouse", "--reranker", str(tiny_cross_encoder))
     with OpenAIServer(key="secret-of-the-test") as server:
