@@ -19,6 +19,7 @@ import hypothesis
 import pytest
 
 from raglift import cli
+from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
@@ -277,6 +278,16 @@ def loopback_only() -> Iterator[None]:
 def _is_loopback(host: str | bytes) -> bool:
     name = host.decode() if isinstance(host, bytes) else host
     return name in ("localhost", "::1") or name.startswith("127.")
+
+
+@pytest.fixture(autouse=True)
+def no_metrics_of_others() -> Iterator[None]:
+    """Forget the metrics that a test registers, itself or by a module that it loads."""
+    before = dict(MEASURES)
+    yield
+    if before != MEASURES:
+        MEASURES.clear()
+        MEASURES.update(before)
 
 
 @pytest.fixture

@@ -62,10 +62,8 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
     module = types.ModuleType("page_of_the_documentation")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    before, measures = set(sys.modules), dict(MEASURES)
+    before = set(sys.modules)
     yield module
-    MEASURES.clear()  # a page may have made a metric
-    MEASURES.update(measures)
     for name in set(sys.modules) - before:
         place = getattr(sys.modules[name], "__file__", None)
         if place and Path(place).parent == Path.cwd():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,6 @@ from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
 from raglift.testing.fakes import FakeRetriever
 from raglift.types.metric import Metric
-
-
-@pytest.fixture(autouse=True)
-def own_names() -> Iterator[None]:
-    """Forget what a test registers."""
-    before = dict(MEASURES)
-    yield
-    MEASURES.clear()
-    MEASURES.update(before)
 
 
 def seen(value: Callable[..., float], *arguments: Any) -> QueryRanking:
