@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from raglift.rendering.document import Cell, Document, Section, Table
 from raglift.report.page.query_browser import DrillDown, View
@@ -28,7 +29,9 @@ def chip(page: Any, name: str) -> Any:
 
 
 def go_to(page: Any, address: str) -> None:
-    page.evaluate(f"location.hash = {json.dumps(address)}")
+    """Change the address, and wait until the page knows."""
+    change = "addEventListener('hashchange', () => done(), {once: true})"
+    page.evaluate(f"new Promise(done => {{ {change}; location.hash = {json.dumps(address)} }})")
 
 
 def test_queries_are_chosen_by_outcome_tag_and_search_and_ordered(open_page: Callable, document: Document) -> None:
@@ -107,8 +110,6 @@ def test_a_query_shows_its_facts_its_hits_what_matched_and_how_they_moved(
 
 
 def test_what_is_chosen_is_in_the_address_and_comes_back(open_page: Callable, document: Document) -> None:
-    from playwright.sync_api import expect
-
     page = open_page(document, "#queries?tag=fog&sort=drop").page
     assert listed(page) == ["broken", "fixed"]
     page.get_by_role("button", name="Broken").click()
@@ -198,6 +199,7 @@ def test_metrics_say_their_depth_their_tone_and_whose_labels_they_rest_on(
     assert table.locator("tbody th").all_inner_texts() == list(metrics)
     assert page.evaluate("document.activeElement.textContent") == "Show fewer metrics"
     page.locator(".rows a").nth(1).click()
+    expect(page.locator(".rows a").nth(1)).to_have_attribute("aria-current", "true")
     tones = page.locator(".values-table td.lift").evaluate_all("cells => cells.map(cell => cell.className)")
     assert tones == ["number lift worse", "number lift muted"]  # all metrics are shown of every query
     assert note.count() == 0
@@ -222,7 +224,7 @@ def test_one_view_alone_has_no_before_and_tables_lead_to_queries_of_any_name(
     go_to(page, "#summary")
     assert page.locator("table a").all_text_contents() == ["lost"]
     page.locator("table a").click()
-    assert opened(page) == "lost"
+    expect(page.locator(".query-head .id")).to_have_text("lost")
     assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 500
 
 
@@ -230,8 +232,6 @@ def test_one_view_alone_has_no_before_and_tables_lead_to_queries_of_any_name(
 def test_thousands_of_queries_are_listed_as_they_are_scrolled(
     open_page: Callable, make_document: Any, drill_down: DrillDown
 ) -> None:
-    from playwright.sync_api import expect
-
     query = drill_down.queries[0]
     many = tuple(replace(query, id=f"q{number}", tags=(f"t{number % 7}",)) for number in range(5000))
     page = open_page(make_document(replace(drill_down, queries=many)), "#queries?query=q4321&sort=dataset").page

@@ -60,8 +60,8 @@ def test_no_width_needs_scrolling_sideways_and_a_phone_shows_the_opened_query(
             page.evaluate(f"location.hash = '{place}'")
             page.wait_for_function(f"document.documentElement.scrollWidth === {width}")
     page.locator(".rows a").nth(1).click()
-    assert page.locator(".query-head .id").inner_text() == "broken"
-    assert page.evaluate("document.activeElement.id") == "query-heading"
+    page.wait_for_selector(".query-head .id:text-is('broken')")
+    page.wait_for_function("document.activeElement.id === 'query-heading'")
     assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 200
     tops = [column.bounding_box()["y"] for column in page.locator(".column").all()]
     assert tops[1] > tops[0] + 100  # one below the other
