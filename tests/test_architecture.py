@@ -89,7 +89,7 @@ def import_statements(source: str, for_types: bool = False) -> list[ast.Import |
             found.append(node)
             continue
         fields = ("body", "orelse", "finalbody", "handlers", "cases")
-        if isinstance(node, ast.If) and not for_types and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and not for_types and getattr(node.test, "id", "") == "TYPE_CHECKING":
             fields = ("orelse",)
         inside += (statement for field in fields for statement in getattr(node, field, ()))
     return found
