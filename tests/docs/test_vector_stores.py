@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
+from raglift.datasets.jsonl import write_queries
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.sweep.engine import load_sweep_result
@@ -69,7 +70,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     documents = [document for document in whole.documents if document.id in DOCUMENTS]
     queries = [query for query in whole if query.facts and is_about(query, documents)]
     assert len(queries) >= 5
-    rl.write_dataset(rl.Dataset(queries, documents, "mine"), folder / "mine")
+    (folder / "mine" / "documents").mkdir(parents=True)
+    for document in documents:
+        (folder / "mine" / "documents" / document.id).write_text(document.text, encoding="utf-8")
+    write_queries(queries, folder / "mine" / "queries.jsonl")
     (folder / "my_rag.py").write_text(PYTHON, encoding="utf-8")
     return folder
 
