@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from raglift.errors import RunError
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 from raglift.storage import saving
@@ -274,6 +274,15 @@ def test_scores_of_other_queries_are_damage(tmp_path):
     )
     with pytest.raises(RunError, match=r"scores\.parquet: damaged: found other queries, stages or metrics"):
         load_evaluation(folder)
+
+
+@pytest.mark.parametrize("is_scored", [True, False])
+def test_scores_that_pandas_wrote_are_read(evaluation, tmp_path, is_scored):
+    whole = evaluation if is_scored else Evaluation.unscored(evaluation.run, evaluation.dataset)
+    scores = whole.save(tmp_path / "run") / "scores.parquet"
+    pd.read_parquet(scores).astype({"query_id": object, "stage": object, "metric": object}).to_parquet(scores)
+    read = load_evaluation(tmp_path / "run").scores.values
+    assert np.array_equal(read.ravel(), whole.scores.values.ravel(), equal_nan=True)
 
 
 def test_places_that_may_not_be_looked_into_or_written_are_told(tmp_path, monkeypatch):

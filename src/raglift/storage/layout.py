@@ -40,6 +40,8 @@ RUN, QUERIES, CHUNKS = "run.json", "queries.jsonl", "chunks.jsonl"
 TRACES, SCORES = "traces.jsonl", "scores.parquet"
 RUN_FILES = (RUN, QUERIES, CHUNKS, TRACES, SCORES)
 """The files of a saved evaluation."""
+SCORE_KEYS = ("query_id", "stage", "metric")
+"""The columns that say what a score is about."""
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
 
 
@@ -52,11 +54,8 @@ def score_keys(
     """
     sizes = len(stages), len(metrics), len(query_ids)
     stage, metric, query = np.indices(sizes, dtype=np.int32).reshape(3, -1)
-    return {
-        "query_id": ([*map(_utf8, query_ids)], query),
-        "stage": ([*map(_utf8, stages)], stage),
-        "metric": ([*map(str, metrics)], metric),
-    }
+    texts = [*map(_utf8, query_ids)], [*map(_utf8, stages)], [*map(str, metrics)]
+    return dict(zip(SCORE_KEYS, zip(texts, (query, stage, metric), strict=True), strict=True))
 
 
 def _utf8(text: str) -> str:

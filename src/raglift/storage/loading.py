@@ -19,6 +19,7 @@ from raglift.storage.layout import (
     FORMAT,
     QUERIES,
     RUN,
+    SCORE_KEYS,
     SCORES,
     TRACES,
     error_text,
@@ -118,16 +119,15 @@ def _read_scores(
     from pyarrow import parquet
 
     try:
-        keys = score_keys(query_ids, stages, metrics)
-        names = list(keys)
         # Dictionary-encoded, equal texts are stored once. `read_table` would import pandas, which takes half a second
-        with parquet.ParquetFile(path, read_dictionary=names) as file:
+        with parquet.ParquetFile(path, read_dictionary=SCORE_KEYS) as file:
             rows, expected = file.metadata.num_rows, len(query_ids) * len(stages) * len(metrics)
             if rows != expected:
                 raise _damaged(path, f"found {rows:,} rows; expected {expected:,}, one a query, stage and metric")
-            table = file.read(columns=[*names, "value"])
+            table = file.read(columns=[*SCORE_KEYS, "value"])
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
-        of_them = all(_is_same(table.column(name), *keys[name]) for name in names)
+        keys = score_keys(query_ids, stages, metrics)
+        of_them = all(_is_same(table.column(name), *keys[name]) for name in SCORE_KEYS)
         values = _numbers(table.column("value").cast(pa.float64()))
     except RunError:
         raise
@@ -148,8 +148,8 @@ def _is_same(found: ChunkedArray, texts: list[str], numbers: NDArray[np.int32]) 
     """Return whether a column is as expected, compared by the texts' numbers: the texts take many times the memory."""
     import pyarrow as pa
 
-    if found.null_count:
-        return False
+    if found.null_count or not len(found):
+        return len(found) == len(numbers) == 0
     column = (found if pa.types.is_dictionary(found.type) else found.dictionary_encode()).unify_dictionaries()
     column = column.combine_chunks()
     places = {text: number for number, text in reversed([*enumerate(texts)])}

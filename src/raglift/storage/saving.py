@@ -161,8 +161,8 @@ def _texts(texts: list[str]) -> pa.Array:
     import pyarrow as pa
 
     encoded = [text.encode() for text in texts]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    return pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
 
 
 _NO_METADATA = "{}"
