@@ -247,7 +247,7 @@ def test_runs_outcomes_and_numbers_of_calls_are_chosen_and_are_in_the_address(
 
     page.evaluate("location.hash = '#summary'")
     page.locator(".shares li a", has_text="left out").click()
-    expect(page.locator(".rows .id")).to_have_text("who-and-when")
+    expect(page.locator(".rows .id")).to_have_text(["who-and-when"])
     page.get_by_role("button", name="All 4").click()
     calls = page.get_by_label("Calls", exact=True)
     assert calls.locator("option").all_inner_texts() == ["All (4)", "1 (3)", "3 (1)"]
