@@ -81,7 +81,7 @@ def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
     asked = ["Slow?", "Broken?", "When?", "Why?", "Who?"]
     lines = [json.dumps({"id": query, "query": query, "relevant": ["lit at dusk"]}) for query in asked]
     Path("labels.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    Path("search.yaml").write_text(f"timeout: 0.5\nresponse: {mapping}\n", encoding="utf-8")
+    Path("search.yaml").write_text(f"timeout: 1\nresponse: {mapping}\n", encoding="utf-8")
     with SearchServer(reply) as server:
         code, out, err = evaluate(
             run, server.address, "--mapping", "search.yaml", "--retries", "0", "--output", "runs/bad"
