@@ -105,7 +105,7 @@ def measured_cells(folder: Path) -> Table:
     sweep = Sweep(
         dataset="shop_support",
         chunkers=[f"recursive:{size}" for size in ("300/0", "400/40", "600/60", "1000/0", "1000/100", "1500/0")],
-        embeddings=["minilm-static"],
+        embeddings=["bge-small"],
         retrievers=["bm25", "dense", "hybrid", "hybrid(dense=0.3,bm25=0.7)", "hybrid(dense=0.7,bm25=0.3)"],
         metrics=["ndcg@10"],
         primary="ndcg@10",

@@ -29,7 +29,7 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusMissing
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.devices import resolve_device, resolve_dtype
-from raglift.retrieval.models import embedded_model_path, quiet_loading
+from raglift.retrieval.models import minilm_path, quiet_loading
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.specification.record import Sweep
 from raglift.types.dataset import Dataset
@@ -139,7 +139,7 @@ def models(dtype: str) -> tuple[Any, Any]:
 
         with quiet_loading():
             dense = SentenceTransformer(
-                str(embedded_model_path()), device=_device[-1], model_kwargs={"dtype": getattr(torch, dtype)}
+                str(minilm_path()), device=_device[-1], model_kwargs={"dtype": getattr(torch, dtype)}
             )
         late = MultiVectorEncoder(modules=[dense[0], MultiVectorMask(), Normalize("token_embeddings")])
         _loaded[dtype] = (dense, late)

@@ -146,7 +146,8 @@ def test_no_framework_is_imported_before_it_is_used() -> None:
     offenders = {
         module: frameworks
         for module, path in SOURCES.items()
-        if (frameworks := frameworks_imported_at_the_top(path.read_text(encoding="utf-8")))
+        if not module.startswith("raglift.integrations.")  # subclasses of their classes, each imported when it is used
+        and (frameworks := frameworks_imported_at_the_top(path.read_text(encoding="utf-8")))
     }
     assert offenders == {}
 

@@ -3,7 +3,7 @@
 import raglift as rl
 
 data = rl.load_dataset("lighthouse")
-evaluation = rl.evaluate(retriever, data, reranker="late-interaction")
+evaluation = rl.evaluate(retriever, data, reranker="cross-encoder")
 print(evaluation)
 """
 

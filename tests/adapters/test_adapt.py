@@ -130,7 +130,7 @@ def test_the_embedded_reranker_by_name():
     ],
 )
 def test_a_name_that_is_nearly_one_that_needs_no_network_is_refused(name, hint):
-    expected = re.escape(f"reranker: found {name!r}{hint}; expected 'late-interaction', 'none'")
+    expected = re.escape(f"reranker: found {name!r}{hint}; expected 'cross-encoder', 'late-interaction', 'none'")
     with pytest.raises(ConfigurationError, match=f"^{expected}"):
         adapt_reranker(name)
 

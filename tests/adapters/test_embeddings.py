@@ -12,7 +12,6 @@ import tiktoken
 from raglift.adapters.embeddings import LangChainEmbedder, embedder_by_name
 from raglift.errors import ConfigurationError, MissingDependency, ModelError, ModelOutputError
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, embed
-from raglift.retrieval.static_model import StaticEmbedder
 from raglift.testing.openai_server import Answer, OpenAIServer
 from raglift.utilities.cache import Cache
 from raglift.utilities.retrying import RetryPolicy
@@ -50,7 +49,6 @@ def test_other_names_are_sentence_transformers(name):
     embedder = embedder_by_name(name, dtype="float32")
     assert isinstance(embedder, SentenceTransformerEmbedder)
     assert embedder.model == name
-    assert isinstance(embedder_by_name("minilm-static"), StaticEmbedder)
     with pytest.raises(ConfigurationError, match="found an empty name"):
         embedder_by_name(" ")
 
@@ -230,7 +228,7 @@ def test_the_key_is_of_the_environment_else_of_dot_env(server, monkeypatch, tmp_
     assert len(embedder_by_name(OPENAI).embed(["who?"], "document")) == 1
     monkeypatch.delenv("OPENAI_API_KEY")
     (tmp_path / ".env").unlink()
-    with pytest.raises(ConfigurationError, match=r"OPENAI_API_KEY.*\.env\.example.*'minilm' needs no key"):
+    with pytest.raises(ConfigurationError, match=r"OPENAI_API_KEY.*\.env\.example.*'bge-small' needs no key"):
         embedder_by_name(OPENAI)
 
 

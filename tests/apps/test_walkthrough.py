@@ -107,8 +107,8 @@ def test_the_walkthrough_shows_every_step_for_one_question() -> None:
     assert re.findall(r"^(\d+)\. ", text, re.MULTILINE) == [str(step) for step in range(1, 10)]
     assert question.text in " ".join(text.split())
     assert text.count("cosine ") >= 5
-    assert "all-MiniLM-L6-v2" in text
-    assert "late-interaction" in text
+    assert "onnx:bge-small-en-v1.5" in text
+    assert "cross-encoder" in text
     assert {metric.k for metric in evaluation.scores.metrics} == {1, 3, 5}
 
 

@@ -89,6 +89,6 @@ def test_queries_that_are_not_scored_do_not_count() -> None:
 def test_chunks_that_the_model_truncates_are_counted() -> None:
     document = Document("d", "one two three four five six seven eight nine ten " * 60)
     dataset = Dataset((Query("q", "?", (Fact((Passage("one two three four five"),)),)),), (document,))
-    found = audit(dataset, chunkers=["recursive:200/0", "recursive:2000/0"])
+    found = audit(dataset, chunkers=["recursive:200/0", "recursive:3000/0"])
     assert [each.read_in_part for each in found.chunkings] == [0, 1]
     assert audit(dataset, chunkers=["recursive:200/0"], embedding="some/model").chunkings[0].read_in_part is None

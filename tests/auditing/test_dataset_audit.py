@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 import raglift as rl
@@ -13,6 +11,7 @@ from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.rendering.document import Detail
 from raglift.retrieval.chunkers import RecursiveChunker
+from raglift.retrieval.onnx_models import _loaded
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
@@ -94,7 +93,8 @@ def test_a_dataset_without_labels_is_not_called_faultless() -> None:
 
 
 def test_a_missing_model_is_said_and_the_audit_continues(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    _loaded.cache_clear()
     found = rl.audit(DATASET, chunkers=["recursive:200/0"])
     assert found.chunkings[0].read_in_part is None
-    assert "pip install 'raglift[local]'" in found.notes[0]
+    assert "pip install 'raglift[models]'" in found.notes[0]

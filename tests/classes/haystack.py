@@ -154,9 +154,9 @@ def similar(corpus: Corpus) -> Any:
 def diverse(corpus: Corpus) -> Any:
     from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersDiversityRanker
 
-    from raglift.retrieval.models import embedded_model_path
+    from raglift.retrieval.models import minilm_path
 
-    return SentenceTransformersDiversityRanker(model=str(embedded_model_path()), top_k=3)
+    return SentenceTransformersDiversityRanker(model=str(minilm_path()), top_k=3)
 
 
 def texts(outputs: dict[str, Any]) -> list[str]:

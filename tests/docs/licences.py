@@ -42,7 +42,6 @@ ALLOWED_FOR_A_REASON: dict[str, str] = {}
 
 READ_IN_THE_PACKAGE = {
     "axe-playwright-python": "MIT",
-    "skeletoken": "MIT",
 }
 """What the metadata does not say, and the package's own LICENSE does."""
 

@@ -157,7 +157,7 @@ def test_the_baseline_may_be_best_and_nothing_may_be_comparable(ranked):
     assert "No query has labels" in comparison_sentence(rl.compare({"a": blank, "b": blank}, primary="rr@3"))
 
 
-LONG = "recursive:1000/100 · minilm-static · hybrid + bm25 · late-interaction number"
+LONG = "recursive:1000/100 · minilm · hybrid + bm25 · late-interaction number"
 
 
 @pytest.mark.slow
@@ -174,7 +174,7 @@ def test_the_verdict_of_a_comparison_has_at_most_thirty_words(ranked, ranks, sys
 
 
 def test_a_long_name_is_cut_after_whole_words():
-    assert short_name("recursive:1000/100 · minilm · dense", 7) == "recursive:1000/100 · minilm · dense"
+    assert short_name("recursive:1000/100 · bge-small · dense", 7) == "recursive:1000/100 · bge-small · dense"
     assert short_name("a · b · c · d", 2) == "a · b…"
 
 
@@ -201,7 +201,7 @@ def test_systems_that_failed_whole_are_named_in_the_verdict(ranked):
         ("", False, "a hybrid of BM25 and embeddings, or another embedding model"),
         ("bm25 + late-interaction", True, "more candidates, or a hybrid of BM25 and embeddings"),
         ("bm25", False, "a hybrid of BM25 and embeddings"),
-        ("400/40 · bm25 400/40 · minilm · hybrid", False, "another embedding model"),
+        ("400/40 · bm25 400/40 · bge-small · hybrid", False, "another embedding model"),
     ],
 )
 def test_what_was_tried_is_not_advised(tried, has_reranker, advice):

@@ -93,10 +93,9 @@ def test_results_are_in_the_order_of_the_items_and_each_item_is_padded_by_its_ow
     assert asked == [([3, 3], 16), ([20, 21], 32), ([22, 22], 32)]
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.full)])
-def test_vectors_and_scores_depend_on_their_texts_alone(dtype: str) -> None:
+def test_vectors_and_scores_depend_on_their_texts_alone() -> None:
     """Among others, in another order, and after others that are in the cache."""
-    embedder, cache = SentenceTransformerEmbedder(dtype=dtype), Cache(None)
+    embedder, cache = SentenceTransformerEmbedder(), Cache(None)
     alone = [embed(embedder, [text], "document", Cache(None)).vectors.tobytes() for text in TEXTS]
     embed(embedder, TEXTS[::3], "document", cache)
     together = embed(embedder, TEXTS[::-1], "document", cache).vectors[::-1]
@@ -106,11 +105,11 @@ def test_vectors_and_scores_depend_on_their_texts_alone(dtype: str) -> None:
     assert [row.tobytes() for row in rows] == alone[:4]
 
     def reranker() -> LateInteractionReranker:
-        return LateInteractionReranker(dtype=dtype, cache=cache)
+        return LateInteractionReranker(cache=cache)
 
     pairs = [(query, text) for query in QUERIES for text in [*TEXTS[::5], text_of(400, 7)]]
     cache = Cache(None)
-    scores = {pair: LateInteractionReranker(dtype=dtype, cache=Cache(None)).score([pair])[0] for pair in pairs}
+    scores = {pair: LateInteractionReranker(cache=Cache(None)).score([pair])[0] for pair in pairs}
     reranker().scores(pairs[::3])
     assert reranker().scores(pairs[::-1]) == scores
 

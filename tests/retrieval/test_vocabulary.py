@@ -13,9 +13,8 @@ from raglift.retrieval.bm25 import BM25Retriever
 from raglift.retrieval.cross_encoder import CrossEncoderReranker
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.retrieval.late_interaction import LateInteractionReranker
-from raglift.retrieval.models import embedded_model_path
+from raglift.retrieval.models import minilm_path
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever
-from raglift.retrieval.static_model import StaticEmbedder
 from raglift.retrieval.vocabulary import vocabularies
 from raglift.types.documents import Chunk
 from raglift.utilities.cache import Cache
@@ -56,7 +55,7 @@ def test_what_is_said_of_a_model_for_english(language: str) -> None:
 def test_models_are_found_in_retrievers_and_rerankers() -> None:
     index = build_index([Chunk(ENGLISH)], SentenceTransformerEmbedder(), cache=Cache(None))
     hybrid = HybridRetriever([DenseRetriever(index), BM25Retriever([Chunk(ENGLISH)])])
-    for system in (StaticEmbedder(), LateInteractionReranker(), hybrid):
+    for system in (LateInteractionReranker(), hybrid):
         assert [known.model for known in vocabularies(system, [ENGLISH])] == ["all-MiniLM-L6-v2"]
     assert vocabularies(SentenceTransformerEmbedder, [ENGLISH]) == []
 
@@ -74,7 +73,7 @@ def test_models_are_found_in_retrievers_and_rerankers() -> None:
 def test_languages_are_those_of_the_models_card(tmp_path: Path, card: str, languages: tuple[str, ...]) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    shutil.copy(embedded_model_path() / "tokenizer.json", folder)
+    shutil.copy(minilm_path() / "tokenizer.json", folder)
     (folder / "README.md").write_text(card)
     (known,) = vocabularies(SentenceTransformerEmbedder(str(folder)), [ENGLISH])
     assert (known.model, known.trained_on) == ("model", languages)

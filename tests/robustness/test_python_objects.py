@@ -30,7 +30,7 @@ FAULTS = [Fault("queries.jsonl:3: grade", "2.5", "an integer"), Fault("queries.j
 ERRORS: list[RagliftError] = [
     RagliftError("what went wrong"),
     DatasetError("queries.jsonl", FAULTS, read_as="csv"),
-    MissingDependency("tiktoken", "local", "counting tokens"),
+    MissingDependency("tiktoken", "models", "counting tokens"),
     MetricFailed("recall@5", " raised"),
     ServiceFailed("busy", status_code=429, headers={"retry-after": "1"}),
 ]

@@ -13,7 +13,6 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.matching.provenance import Provenance
 from raglift.retrieval.bm25 import BM25Retriever
-from raglift.retrieval.devices import resolve_dtype
 from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
 from raglift.retrieval.late_interaction import LateInteractionReranker
 from raglift.retrieval.models import load_sentence_transformer
@@ -57,7 +56,7 @@ def rerank(reranker):
 def forward_passes():
     """The sizes of the batches that go through the embedded model's transformer, whoever asks it."""
     sizes = []
-    transformer = load_sentence_transformer("minilm", resolve_dtype("auto"))[0]
+    transformer = load_sentence_transformer("minilm", "float32")[0]
     handle = transformer.register_forward_pre_hook(lambda _module, inputs: sizes.append(len(inputs[0]["input_ids"])))
     yield sizes
     handle.remove()

@@ -20,7 +20,7 @@ def data() -> rl.Dataset:
 
 
 def retriever(data: rl.Dataset, name: str, size: int = 600) -> object:
-    return build_retriever(data, LocalSystem(name, rl.RecursiveChunker(size, 0), "minilm-static", "float32"))
+    return build_retriever(data, LocalSystem(name, rl.RecursiveChunker(size, 0), "bge-small"))
 
 
 @pytest.fixture(scope="module")

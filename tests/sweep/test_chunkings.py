@@ -62,16 +62,14 @@ def test_each_cell_is_what_evaluating_it_alone_gives_and_resumes(
     plan = plan_sweep(sweep)
     assert [each.chunker for each in plan.chunkings] == CHUNKERS
     assert [each.error for each in (*plan.chunkings, *plan.embeddings)] == [None] * 4
-    assert [each.model for each in plan.embeddings] == ["minilm"]
+    assert [each.model for each in plan.embeddings] == ["bge-small"]
     assert all(each.texts >= 8 for each in plan.embeddings)
 
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert len(result.finished) == len(plan.cells) == 6
     for entry in result.finished:
         cell = entry.cell
-        parts = LocalSystem(
-            str(cell.retriever), chunker_by_name(str(cell.chunker)), cell.embedding or "minilm", "float32"
-        )
+        parts = LocalSystem(str(cell.retriever), chunker_by_name(str(cell.chunker)), cell.embedding or "bge-small")
         alone = rl.evaluate(
             build_retriever(dataset, parts), dataset, ks=(1, 3), depth="deep", candidates=4, match=sweep.rule
         )

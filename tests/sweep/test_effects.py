@@ -124,7 +124,7 @@ def test_what_the_reranker_does_in_the_recommended_cell_is_said_beside_its_mean(
 
 def test_a_difference_says_over_which_models_it_is_the_mean(result: SweepResult) -> None:
     first, second, *_ = result.results
-    parts = [("dense", "minilm"), ("dense", "minilm-static"), ("bm25", None)]
+    parts = [("dense", "bge-small"), ("dense", "minilm"), ("bm25", None)]
     cells = [Cell("recursive:200/0", model, RetrieverSpec(retriever)) for retriever, model in parts]
     evaluations = [first.evaluation, second.evaluation, result.results[2].evaluation]
     three = [CellResult(cell, evaluation) for cell, evaluation in zip(cells, evaluations, strict=True)]

@@ -12,11 +12,10 @@ import pytest
 
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.results.evaluation import Evaluation
-from raglift.retrieval.cross_encoder import CrossEncoderReranker
-from raglift.retrieval.embedding import SentenceTransformerEmbedder
+from raglift.retrieval.onnx_models import OnnxCrossEncoder, OnnxEmbedder
 from raglift.running.evaluation import evaluate
 from raglift.sweep.engine import load_sweep_result, run_sweep
-from raglift.sweep.measuring import Parts
+from raglift.sweep.measuring import Parts, Remembered
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
 from raglift.types.dataset import Dataset
@@ -28,16 +27,15 @@ CHUNKERS = ["recursive:200/0", "recursive:90/30"]
 
 
 @pytest.fixture
-def sweep(island: Dataset, tiny_cross_encoder: Path) -> Sweep:
+def sweep(island: Dataset) -> Sweep:
     return Sweep(
         dataset=island,
         chunkers=CHUNKERS,
         retrievers=["dense", "bm25", "hybrid(dense=0.7,bm25=0.3)"],
-        rerankers=["none", str(tiny_cross_encoder)],
+        rerankers=["none", "cross-encoder"],
         candidates=6,
         ks=(1, 3),
         primary="ndcg@3",
-        dtype="float32",
     )
 
 
@@ -63,16 +61,16 @@ class Computed:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.texts: Counter[object] = Counter()
         self.pairs: Counter[object] = Counter()
-        embed, score = SentenceTransformerEmbedder.embed, CrossEncoderReranker.score
+        embed, score = OnnxEmbedder.embed, OnnxCrossEncoder.score
         monkeypatch.setattr(
-            SentenceTransformerEmbedder,
+            OnnxEmbedder,
             "embed",
             lambda model, texts, kind: (self.texts.update((kind, text) for text in texts), embed(model, texts, kind))[
                 1
             ],
         )
         monkeypatch.setattr(
-            CrossEncoderReranker, "score", lambda model, batch: (self.pairs.update(batch), score(model, batch))[1]
+            OnnxCrossEncoder, "score", lambda model, batch: (self.pairs.update(batch), score(model, batch))[1]
         )
 
 
@@ -81,7 +79,8 @@ def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Datas
     assert len(result.finished) == 2 * 3 * 2
     for entry in result.results:
         alone = Parts(sweep, island)
-        system = alone._deployed(replace(entry.cell, reranker="none"))
+        # Prompts are filled behind the candidates also where a fusion of more hits would rank these otherwise
+        system = Remembered(alone._deployed(replace(entry.cell, reranker="none")))
         expected = evaluate(
             system,
             island,
@@ -90,7 +89,6 @@ def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Datas
             candidates=6,
             ks=(1, 3),
             match="coverage",
-            dtype="float32",
             budget=2000,
         )
         assert entry.evaluation is not None
@@ -266,14 +264,14 @@ def test_calls_to_a_system_are_made_as_the_sweep_says(island: Dataset, tmp_path:
 def test_one_query_that_a_model_refuses_fails_alone(
     island: Dataset, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embed = SentenceTransformerEmbedder.embed
+    embed = OnnxEmbedder.embed
 
-    def refusing(model: SentenceTransformerEmbedder, texts: list[str], kind: str) -> object:
+    def refusing(model: OnnxEmbedder, texts: list[str], kind: str) -> object:
         if kind == "query" and any("boat" in text for text in texts):
             raise ModelOutputError("the model refused a text")
         return embed(model, texts, kind)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(SentenceTransformerEmbedder, "embed", refusing)
+    monkeypatch.setattr(OnnxEmbedder, "embed", refusing)
     asked = Sweep(dataset=island, chunkers="recursive:200/0", retrievers=["dense", "hybrid"], ks=(1,), primary="ndcg@1")
     result = run_sweep(asked, tmp_path / "sweep", progress=False)
     assert len(result.finished) == 2

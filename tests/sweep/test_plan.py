@@ -58,7 +58,7 @@ def test_before_anything_is_done_everything_is_to_do(sweep: Sweep, island: Datas
     ]
     (embedding,) = plan.embeddings
     texts = {chunk.text for chunker in ("recursive:200/0", "recursive:90/30") for chunk in parts.chunks(chunker)}
-    assert (embedding.model, embedding.texts, embedding.missing) == ("minilm", len(texts), len(texts))
+    assert (embedding.model, embedding.texts, embedding.missing) == ("bge-small", len(texts), len(texts))
     assert (embedding.queries, embedding.missing_queries) == (5, 5)
     (reranking,) = plan.rerankings
     # At most: 2 candidates of each of the rankings over a chunker's chunks, but no more than there are chunks

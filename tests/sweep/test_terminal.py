@@ -63,7 +63,7 @@ def plan(**changes: object) -> Plan:
         "finished": 1,
         "sources": CELLS[:2],
         "chunkings": (ChunkingPlan("recursive:60/0", 1234, 1200), ChunkingPlan("bad", error="ValueError: no")),
-        "embeddings": (EmbeddingPlan("minilm", 1200, 200, 1200, 0), EmbeddingPlan("gone", 9, error="OSError: no")),
+        "embeddings": (EmbeddingPlan("bge-small", 1200, 200, 1200, 0), EmbeddingPlan("gone", 9, error="OSError: no")),
         "rerankings": (RerankingPlan("late-interaction", 60000),),
     }
     return Plan(**{**given, **changes})  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def test_a_plan_counts_what_there_is_to_do_and_what_the_cache_has() -> None:
         "  split     recursive:60/0    1,234 chunks, 1,200 of them distinct",
         "            bad               cannot be used: ValueError: no",
         (
-            "  embed     minilm            1,200 texts, 1,000 in the cache, 200 to embed; "
+            "  embed     bge-small         1,200 texts, 1,000 in the cache, 200 to embed; "
             "1,200 queries, all in the cache"
         ),
         "            gone              cannot be used: OSError: no",
@@ -112,26 +112,26 @@ def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepRes
 @pytest.mark.parametrize("width", [60, 120])
 def test_no_line_is_wider_than_the_terminal_and_names_stay_whole(measured: SweepResult, width: int) -> None:
     entry, *others = measured.results
-    long = Cell("recursive:60/0", "minilm-static", RetrieverSpec("dense"), "late-interaction")
+    long = Cell("recursive:60/0", "minilm", RetrieverSpec("dense"), "late-interaction")
     result = replace(measured, results=(replace(entry, cell=long), *others))
     view = sweep_view(result, detail=Detail.SUMMARY)
     text = as_text(document_parts(view, Detail.SUMMARY), width=width)
     assert max(map(len, text.splitlines())) <= width
-    name = "60/0 · minilm-static · dense · late-interaction"
+    name = "60/0 · minilm · dense · late-interaction"
     mean = f"{entry.value(result.primary):.3f}"
     assert re.search(rf"\n{name}\s+{mean}\s", text) or re.search(rf"\n{name}\s+{mean} \[", text)
 
 
 def test_a_cell_is_named_by_the_parts_in_which_cells_differ(measured: SweepResult) -> None:
     kinds = (
-        Cell("recursive:60/0", "minilm", RetrieverSpec("dense")),
+        Cell("recursive:60/0", "bge-small", RetrieverSpec("dense")),
         Cell("recursive:60/0", None, RetrieverSpec("bm25"), "late-interaction"),
         Cell(system="mine"),
     )
     given = zip(measured.results, kinds, strict=False)
     result = replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given))
     names = column(sweep_view(result, detail=Detail.SUMMARY).headline, "cell")
-    assert sorted(names) == ["mine", "recursive:60/0 · bm25 · late-interaction", "recursive:60/0 · minilm · dense"]
+    assert sorted(names) == ["mine", "recursive:60/0 · bge-small · dense", "recursive:60/0 · bm25 · late-interaction"]
 
 
 def test_what_is_recommended_comes_first_and_nothing_else_is_called_the_best(measured: SweepResult) -> None:

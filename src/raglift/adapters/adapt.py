@@ -16,6 +16,8 @@ from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import RerankStage, Stage, clearing_of
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.retrieval.batches import BATCH_SIZE
+from raglift.retrieval.models import CROSS_ENCODER
+from raglift.retrieval.onnx_files import is_onnx_model
 from raglift.types.documents import Chunk, Document
 
 if TYPE_CHECKING:
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
 
 
 LATE_INTERACTION = "late-interaction"
-"""The name of the embedded reranker."""
+"""The name of the reranker that needs no model of its own but MiniLM."""
+
+
+_NAMES = (CROSS_ENCODER, LATE_INTERACTION, "none")
 
 
 def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
@@ -62,9 +67,10 @@ def adapt_reranker(
     """Return the stages of a reranker.
 
     Args:
-        reranker: None or "none"; "late-interaction" (the embedded default); the name or path of a cross-encoder, or a
-            `CrossEncoder`; a LangChain document compressor; a LlamaIndex node postprocessor; a Haystack ranker; a
-            function of a query and texts; anything with `rerank(queries, rankings)` or `rerank_one(query, ranking)`;
+        reranker: None or "none"; "cross-encoder" (embedded, without PyTorch); "late-interaction"; "onnx:" with a
+            folder, an ONNX file or a hub id; the path or hub id of a cross-encoder, or a `CrossEncoder`; a LangChain
+            document compressor; a LlamaIndex node postprocessor; a Haystack ranker; a function of a query and texts;
+            anything with `rerank(queries, rankings)` or `rerank_one(query, ranking)`;
             or a list of these.
         as_deployed: keep the reranker's own top_n.
         dtype: what a model named here computes in.
@@ -74,7 +80,7 @@ def adapt_reranker(
 
     Raises:
         UnsupportedSystem: none of these.
-        ConfigurationError: a name that is nearly, but not, the embedded reranker's, or "none"; a device that is not
+        ConfigurationError: a name that is nearly, but not, one of these; a device that is not
             there.
     """
     if reranker is None:
@@ -101,7 +107,7 @@ def check_reranker(reranker: str) -> None:
     Raises:
         MissingDependency: its package is not installed.
         ModelError: its model is neither here nor on a hub.
-        ConfigurationError: the name is nearly, but not, the embedded reranker's, or "none".
+        ConfigurationError: the name is nearly, but not, one of these.
     """
     for stage in adapt_reranker(reranker):
         check = getattr(stage.reranker, "check", None)
@@ -126,21 +132,25 @@ def named_stages(stages: Sequence[Stage]) -> list[Stage]:
 def _by_name(name: str, dtype: Dtype, device: str, batch_size: int, progress: bool | None) -> list[RerankStage]:
     from raglift.retrieval.cross_encoder import CrossEncoderReranker
     from raglift.retrieval.late_interaction import LateInteractionReranker
+    from raglift.retrieval.onnx_models import OnnxCrossEncoder
 
     if name.lower() == "none":
         return []
+    if is_onnx_model(name):
+        onnx = OnnxCrossEncoder(name, progress=progress)
+        return [RerankStage(onnx, str(onnx))]
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), _NAMES, n=1, cutoff=0.7)
+    if not name.strip() or (near and name not in _NAMES and "/" not in name and os.sep not in name):
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ConfigurationError(
+            f"reranker: found {name!r}{hint}; expected {', '.join(map(repr, _NAMES))}, or the path or hub id of a "
+            "cross-encoder"
+        )
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise MissingDependency("sentence_transformers", "local", f"the reranker {name!r}")
+        raise MissingDependency("sentence_transformers", "torch", f"the reranker {name!r}")
     if name == LATE_INTERACTION:
         late = LateInteractionReranker(dtype=dtype, device=device, batch_size=batch_size, progress=progress)
         return [RerankStage(late, str(late))]
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), [LATE_INTERACTION, "none"], n=1, cutoff=0.7)
-    if not name.strip() or (near and "/" not in name and os.sep not in name):  # those are hub ids and paths
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ConfigurationError(
-            f"reranker: found {name!r}{hint}; expected {LATE_INTERACTION!r}, 'none', or the name or path of a "
-            "cross-encoder"
-        )
     cross = CrossEncoderReranker(name, dtype=dtype, device=device, batch_size=batch_size, progress=progress)
     return [RerankStage(cross, f"cross-encoder {name}")]
 

@@ -12,8 +12,8 @@ from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import is_of, secrets_of, server_of
 from raglift.retrieval.batches import BATCH_SIZE
 from raglift.retrieval.embedding import Embedder, SentenceTransformerEmbedder
-from raglift.retrieval.models import STATIC_MODEL
-from raglift.retrieval.static_model import StaticEmbedder
+from raglift.retrieval.onnx_files import is_onnx_model
+from raglift.retrieval.onnx_models import OnnxEmbedder
 from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 
@@ -43,12 +43,12 @@ def embedder_by_name(
     """Return an embedding model.
 
     Args:
-        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it);
-            `provider:model`, as `openai:text-embedding-3-small`, for any provider that
-            `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers.
-        dtype: what a sentence-transformers model computes in; `minilm-static` always computes in float32.
-        device: where such a model computes; `minilm-static` always uses the CPU.
-        batch_size: how many texts a batch of it may have.
+        name: `bge-small` (embedded, without PyTorch); `onnx:` with a folder, an ONNX file or a hub id;
+            `provider:model`, such as `openai:text-embedding-3-small`, for any provider that
+            `langchain.embeddings.init_embeddings` knows; else `minilm`, a folder or a hub id for sentence-transformers.
+        dtype: what a sentence-transformers model computes in; a model in ONNX computes as its file says.
+        device: where such a model computes; a model in ONNX always uses the CPU.
+        batch_size: how many texts a batch of such a model may have.
 
     Raises:
         ConfigurationError: an empty name, an unknown provider, a provider without its API key, or a device that
@@ -56,9 +56,9 @@ def embedder_by_name(
         MissingDependency: LangChain, or OpenAI's package for it, is not installed.
     """
     if not name.strip():
-        raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
-    if name == STATIC_MODEL:
-        return StaticEmbedder()
+        raise ConfigurationError("embedding: found an empty name; expected 'bge-small', a path, or 'provider:model'")
+    if is_onnx_model(name):
+        return OnnxEmbedder(name)
     if _PROVIDER.fullmatch(name) is None:
         return SentenceTransformerEmbedder(name, dtype=dtype, device=device, batch_size=batch_size)
     return LangChainEmbedder.by_name(name)
@@ -83,7 +83,7 @@ def _by_provider(name: str) -> Any:
             raise MissingDependency("langchain_openai", "openai", f"the embedding model {name}") from None
     raise ConfigurationError(
         f"embedding: {name!r} cannot be used: {reason}. Is the provider's API key in the environment or in .env "
-        "(see .env.example; any text for a server that asks for none)? 'minilm' needs no key"
+        "(see .env.example; any text for a server that asks for none)? 'bge-small' needs no key"
     )
 
 

@@ -66,7 +66,7 @@ def reranker_lift(
     if len(evaluation.scores.stages) == 1:
         raise ConfigurationError(
             f"reranker_lift: found a system of one stage ({evaluation.before}); expected one with a reranker, as "
-            "evaluate(system, dataset, reranker='late-interaction')"
+            "evaluate(system, dataset, reranker='cross-encoder')"
         )
     method = method_of(seed, confidence)
     most = checked_integer("moved", moved, least=0)

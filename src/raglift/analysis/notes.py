@@ -186,8 +186,7 @@ def _ties(run: Run, k: int | None) -> list[str]:
         rankings = [trace.stages[number].ranking.hits for trace in run.traces if len(trace.stages) > number]
         count = sum(_is_tied(hits, k) for hits in rankings)
         if count:
-            computed = ", computed in bfloat16" if ":bfloat16" in stage.system else ""
-            tied.append(f"{count:,} of {counted(len(rankings), 'query')} ({stage.name}{computed})")
+            tied.append(f"{count:,} of {counted(len(rankings), 'query')} ({stage.name})")
     if not tied:
         return []
     return [f"equal scores at ranks {k} and {k + 1}, where the order alone decides which counts: {', '.join(tied)}"]

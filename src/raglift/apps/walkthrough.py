@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
@@ -24,6 +23,7 @@ from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
 from raglift.report.views.evaluation import evaluation_view
 from raglift.retrieval.embedding import build_index
+from raglift.retrieval.models import CROSS_ENCODER
 from raglift.retrieval.retrievers import DenseRetriever
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of
@@ -57,8 +57,8 @@ class Settings:
 
     system: LocalSystem = field(default_factory=LocalSystem)
     """Chunk size, embedding model, dtype."""
-    reranker: str = LATE_INTERACTION
-    """The embedded reranker, or a cross-encoder's name or path."""
+    reranker: str = CROSS_ENCODER
+    """The name of a reranker."""
     k: int = 10
     """How many hits are retrieved, reranked and scored."""
     profile: str = "tutorial"

@@ -21,8 +21,8 @@ from raglift.matching.nearest import lost_labels_note
 from raglift.matching.overlap import cover_passage, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule, Text
-from raglift.retrieval.embedding import SentenceTransformerEmbedder
 from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.onnx_models import OnnxEmbedder
 from raglift.retrieval.vocabulary import vocabularies
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
@@ -193,7 +193,7 @@ def audit(
         chunks: chunks that are already there, as those of an index.
         match: "coverage", "containment" or a `MatchRule` of one of them, for the attainable recall.
         ks: the depths of the attainable recall.
-        embedding: "minilm" counts the chunks that are longer than the embedded model reads; anything else counts none.
+        embedding: "bge-small" counts the chunks that are longer than that model reads; anything else counts none.
 
     Raises:
         ConfigurationError: an argument that cannot be used, or chunkers without documents.
@@ -224,7 +224,7 @@ def audit(
         chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, read_in_part))
     if embedding == EMBEDDED_MODEL:
         texts = [*(query.text for query in dataset.queries), *(document.text for document in dataset.documents)]
-        notes += vocabulary_warnings(vocabularies(SentenceTransformerEmbedder(), texts))
+        notes += vocabulary_warnings(vocabularies(OnnxEmbedder(), texts))
     nowhere = [finding for finding in findings if finding.kind == "nowhere" and not finding.places]
     if nowhere and len(nowhere) == sum(passage.text is not None for passage in passages):
         notes.append(lost_labels_note(nowhere[0].text, nowhere[0].query_id, dataset.documents))

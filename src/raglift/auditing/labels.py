@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.auditing.records import Finding, Nearest, Place
-from raglift.errors import MissingDependency
 from raglift.matching.chunk_index import find_places
 from raglift.matching.nearest import nearest_passages
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
-from raglift.retrieval.models import embedded_model_path
+from raglift.retrieval.onnx_models import OnnxEmbedder
 from raglift.text.normalization import normalize
 from raglift.text.words import length_in_letters
 from raglift.types.labels import Passage
@@ -243,7 +241,7 @@ def _share(one: _Key, other: _Key, places: Sequence[Place], others: Sequence[Pla
     return one[3] in other[3] or other[3] in one[3] or any(map(longest_overlap, texts, reversed(texts)))
 
 
-# How many chunks exceed the embedded model's token limit, computed without loading the model.
+# How many chunks exceed the embedded model's token limit.
 
 
 _BATCH = 1024
@@ -254,23 +252,14 @@ def chunks_read_in_part(chunks: Sequence[Chunk]) -> int:
     """Return how many chunks have more tokens than the embedded model reads, its two marks included.
 
     Raises:
-        MissingDependency: the model, or the package `tokenizers`, is not installed.
+        MissingDependency: the model, or what it is computed with, is not installed.
         ModelError: the model is not the one expected.
     """
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise MissingDependency("tokenizers", "local", "counting tokens") from None
-    folder = embedded_model_path()
-    limit = int(json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))["max_seq_length"])
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    embedder = OnnxEmbedder()
     count = 0
     with track("count tokens", len(chunks), "chunks", show=None if len(chunks) > _MANY else False) as advance:
         for first in range(0, len(chunks), _BATCH):
             batch = chunks[first : first + _BATCH]
-            encoded = tokenizer.encode_batch_fast([chunk.indexed_text for chunk in batch])
-            count += sum(len(tokens.ids) > limit for tokens in encoded)
+            count += sum(embedder.read_in_part([chunk.indexed_text for chunk in batch]))
             advance(len(batch))
     return count

@@ -17,8 +17,8 @@ from raglift.running.settings import positive
 PROFILES = ("default", "tutorial", "autorag", "trec", "llamaindex", "ragas")
 MATCH_RULES = ("containment", "coverage", "fuzzy")
 RETRIEVERS = ("dense", "bm25", "hybrid")
-EMBEDDINGS = ("minilm", "minilm-static")
-RERANKERS = ("late-interaction", "none")
+EMBEDDINGS = ("bge-small", "minilm", "onnx:")
+RERANKERS = ("cross-encoder", "late-interaction", "none", "onnx:")
 CHUNKERS = ("recursive:", "token:")
 DEVICES = ("auto", "cpu", "cuda", "cuda:1", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -171,22 +171,23 @@ Embedding = Annotated[
     str,
     typer.Option(
         autocompletion=completion(EMBEDDINGS),
-        help="minilm or minilm-static (bundled, no network), a folder, a Hugging Face id, or provider:model such as "
-        "openai:text-embedding-3-small.",
+        help="bge-small (needs no network), minilm, onnx:FOLDER, a folder or Hugging Face id for "
+        "sentence-transformers, or provider:model such as openai:text-embedding-3-small.",
     ),
 ]
 Reranker = Annotated[
     str,
     typer.Option(
         autocompletion=completion(RERANKERS),
-        help="late-interaction (bundled), none, or the name or folder of a cross-encoder.",
+        help="cross-encoder (needs no network), late-interaction, none, onnx:FOLDER, or the folder or Hugging Face id "
+        "of one for sentence-transformers.",
     ),
 ]
 DtypeOption = Annotated[
     str,
     choice(
         DTYPES,
-        help="Number format of local models; auto is the model's own, and bfloat16 for minilm if the device has it.",
+        help="Number format of sentence-transformers models; auto is the model's own.",
     ),
 ]
 DeviceOption = Annotated[

@@ -8,7 +8,7 @@ import webbrowser
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.adapters.adapt import LATE_INTERACTION, check_reranker
+from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.evaluate import chunker_of, indexed, numbered_steps, numbers_of_hits, system_of
@@ -17,6 +17,7 @@ from raglift.errors import ConfigurationError, MissingDependency, RagliftError
 from raglift.metrics.graded_measures import NDCG
 from raglift.rendering.document import Detail
 from raglift.report.format import outcome_text
+from raglift.retrieval.models import CROSS_ENCODER
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.storage.saving import check_free
@@ -38,8 +39,12 @@ if TYPE_CHECKING:
     from raglift.types.labels import Query
 
 
-CORPUS = "shop_support"
+CORPUS = "lighthouse"
 """The corpus of the demonstration."""
+
+_SYSTEM = LocalSystem("hybrid")
+_CANDIDATES = 20
+"""So many hits go to the reranker: more would take more than a minute."""
 
 _K = 10
 
@@ -93,8 +98,10 @@ def _evaluated(dataset: Dataset, retriever: str | None) -> tuple[Evaluation, str
     if retriever is not None:
         return _alone(dataset, retriever), ""
     try:
-        with numbered_steps(LocalSystem(), LATE_INTERACTION):
-            return evaluate(indexed(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION), ""
+        check_reranker(CROSS_ENCODER)
+        with numbered_steps(_SYSTEM, CROSS_ENCODER):
+            retriever = indexed(dataset, _SYSTEM)
+            return evaluate(retriever, dataset, reranker=CROSS_ENCODER, k=_CANDIDATES, candidates=_CANDIDATES), ""
     except MissingDependency as error:
         return _alone(dataset, "bm25"), str(error)
 

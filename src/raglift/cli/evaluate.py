@@ -267,8 +267,8 @@ def system_of(
     """Return a system of raglift's own; a number format or device that cannot be used is an error at once."""
     number_type = cast("Dtype", dtype)
     resolved = resolve_device(device)
-    require_device(resolved, None if number_type == "auto" else resolve_dtype(number_type, resolved))
-    resolve_dtype(number_type, resolved)
+    require_device(resolved, None if number_type == "auto" else resolve_dtype(number_type))
+    resolve_dtype(number_type)
     checked_batch_size(batch_size)
     return LocalSystem(retriever, chunker, embedding, number_type, device, batch_size)
 

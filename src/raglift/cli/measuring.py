@@ -53,12 +53,12 @@ group = new_group()
 class Demo:
     """Evaluate on a small bundled corpus, before and after reranking, and write an HTML report.
 
-    Takes a minute or two, and a few seconds when it is run again. Needs no network and no API key.
+    Takes less than a minute, and a few seconds when it is run again. Needs no network and no API key.
     """
 
     retriever: Annotated[str | None, typer.Option(autocompletion=completion(RETRIEVERS))] = None
-    """raglift's own retriever alone, such as bm25. Default: dense before and after reranking, or bm25 if the extra
-    “local” is not installed."""
+    """raglift's own retriever alone, such as bm25. Default: hybrid before and after a cross-encoder, or bm25 if the
+    extra “models” is not installed."""
     output: Annotated[Path, typer.Option("--output", "-o")] = Path("raglift-demo")
     """Folder for report.html and the saved run. Those of an earlier demo are replaced."""
     opened: Annotated[bool, typer.Option("--open")] = False
@@ -85,8 +85,8 @@ class Walkthrough:
     corpus: Annotated[str, typer.Option(autocompletion=completion(corpus_names))] = "war_and_peace"
     """Corpus to walk through."""
     encoding: Encoding = None
-    embedding: Embedding = "minilm"
-    reranker: Reranker = "late-interaction"
+    embedding: Embedding = "bge-small"
+    reranker: Reranker = "cross-encoder"
     k: Annotated[Several, typer.Option("-k")] = ("10",)
     """Depths of the metrics; the deepest is the number of hits that are retrieved and reranked."""
     chunker: Chunker = CHUNKER
@@ -104,7 +104,7 @@ class Walkthrough:
     run="raglift.cli.evaluate:run",
     examples=[
         "raglift evaluate shop_support -o runs/bm25 \\",
-        "    --retriever bm25 --reranker late-interaction",
+        "    --retriever bm25 --reranker cross-encoder",
         "raglift evaluate my.jsonl --system app:search -k 5,10",
     ],
 )
@@ -118,7 +118,7 @@ class Evaluate(Settings):
     returns one; the address of an HTTP service; or an MCP server: 'mcp:COMMAND#tool' or mcp+http://…#tool."""
     documents: Documents = None
     retriever: Retriever = "dense"
-    embedding: Embedding = "minilm"
+    embedding: Embedding = "bge-small"
     reranker: Reranker = "none"
     chunker: Chunker = CHUNKER
     candidates: int | None = None

@@ -64,7 +64,7 @@ def effects_view(effects: FactorEffects) -> Document:
 def effect_sentence(effects: FactorEffects, factor: str) -> str:
     """Return what one part does, in a sentence without its full stop.
 
-    For example `the reranker late-interaction adds +0.131 [+0.102, +0.160]`.
+    For example `the reranker cross-encoder adds +0.131 [+0.102, +0.160]`.
 
     Raises:
         ConfigurationError: it is none of which levels can be compared.

@@ -17,8 +17,9 @@ from .embedding import Embedding as Embedding
 from .embedding import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 from .embedding import build_index as build_index
 from .late_interaction import LateInteractionReranker as LateInteractionReranker
-from .models import embedded_model_path as embedded_model_path
 from .models import load_sentence_transformer as load_sentence_transformer
+from .onnx_models import OnnxCrossEncoder as OnnxCrossEncoder
+from .onnx_models import OnnxEmbedder as OnnxEmbedder
 from .rerankers import AsyncQueryReranker as AsyncQueryReranker
 from .rerankers import QueryReranker as QueryReranker
 from .rerankers import Reranker as Reranker
@@ -32,4 +33,3 @@ from .retrievers import Retriever as Retriever
 from .retrievers import RetrieverSpec as RetrieverSpec
 from .retrievers import fuse as fuse
 from .retrievers import parse_retriever as parse_retriever
-from .static_model import StaticEmbedder as StaticEmbedder

@@ -46,7 +46,7 @@ HERE: Workers = _Here()
 # change with the length that its batch is padded to, and in bfloat16 a ranking can then come out differently. So
 # every text is padded to a length that follows from its own number of tokens, and only texts padded to the same
 # length share a batch. With that, neither the number of rows in a batch, nor what the others are, nor the number of
-# threads changes a bit of a token's embedding (MiniLM on an x86 processor, float32 and bfloat16; held by tests).
+# threads changes a bit of a token's embedding (MiniLM in float32 on x86 processors; held by tests).
 # Where a model has a layer over whole texts, as a cross-encoder has, the number of rows is fixed too. Lengths are
 # multiples of 16, which costs 1 % more padding than batches merely sorted by length, and is faster than they are: at
 # other lengths the kernels have remainders to take care of, and it is those that change the last bits. An accelerator

@@ -76,7 +76,7 @@ class CrossEncoderReranker(PairReranker):
         super().__init__(batch_size=batch_size, cache=cache if named else Cache(None), progress=progress)
         self.model = model
         self.device = resolve_device(device) if named else str(getattr(model, "device", CPU))
-        self._dtype = resolve_dtype(dtype, self.device, is_embedded=False) if named else None
+        self._dtype = resolve_dtype(dtype) if named else None
 
     @cached_property
     def identity(self) -> str:

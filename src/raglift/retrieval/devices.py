@@ -15,8 +15,7 @@ from typing import Literal, get_args
 from raglift.errors import ConfigurationError
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
-"""What weights and activations are computed in. `auto` is the number type of the model's own files; for the embedded
-model it is bfloat16 where the device computes in it, else float32."""
+"""What weights and activations are computed in. `auto` is the number type of the model's own files."""
 
 OWN = "own"
 """The number type that a model has of its own: that in which it computes where nothing is said of it."""
@@ -112,27 +111,19 @@ def computes_in_bfloat16(device: str) -> bool:
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
 
 
-def resolve_dtype(dtype: Dtype, device: str = CPU, *, is_embedded: bool = True) -> str:
-    """Return the number type to compute in.
+def resolve_dtype(dtype: Dtype) -> str:
+    """Return the number type to compute in: what was given, and `OWN` for `auto`.
 
-    bfloat16 is 2 to 4 times as fast on processors with AMX or AVX512-BF16, at a cosine above 0.999 to the
-    float32 vectors, and on GPUs with tensor cores. With a model of the user's it may give equal scores to what the
-    user's own code tells apart, so it is never chosen there.
-
-    Returns:
-        What was given; for `auto`, bfloat16 or float32 for the embedded model, and `OWN` for another.
+    bfloat16 is 2 to 4 times as fast on processors with AMX or AVX512-BF16, at a cosine above 0.999 to the float32
+    vectors, and on GPUs with tensor cores. It may give equal scores to what float32 tells apart, and on some processors
+    the last bits depend on the batch, so it is never chosen unasked.
 
     Raises:
-        ConfigurationError: the name is not a number type; or `auto` with a device that is not there.
+        ConfigurationError: the name is not a number type.
     """
     if dtype not in (*get_args(Dtype), OWN):
         raise ConfigurationError(f"dtype: found {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
-    if dtype != AUTO:
-        return dtype
-    require_device(device)
-    if not is_embedded:
-        return OWN
-    return "bfloat16" if computes_in_bfloat16(device) else "float32"
+    return OWN if dtype == AUTO else dtype
 
 
 def here(device: str) -> str:

@@ -37,7 +37,7 @@ from raglift.retrieval.devices import (
 )
 from raglift.retrieval.exact_search import faiss_module
 from raglift.retrieval.models import (
-    EMBEDDED_MODEL,
+    MINILM,
     has_known_revision,
     identity_of,
     load_sentence_transformer,
@@ -107,9 +107,8 @@ class SentenceTransformerEmbedder:
     cannot be given what to pad to, its last bits depend on its batch as well.
 
     Args:
-        model: `minilm` (the embedded model), a folder, or a hub id.
-        dtype: what to compute in; `auto` is bfloat16 for `minilm` where the device has it, and the model's own number
-            type for another.
+        model: `minilm`, a folder, or a hub id.
+        dtype: what to compute in; `auto` is the model's own number type.
         device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`; `auto` is the best that is there.
         batch_size: the most texts of a batch.
 
@@ -119,7 +118,7 @@ class SentenceTransformerEmbedder:
 
     def __init__(
         self,
-        model: str = EMBEDDED_MODEL,
+        model: str = MINILM,
         *,
         dtype: Dtype = "auto",
         device: str = AUTO,
@@ -127,7 +126,7 @@ class SentenceTransformerEmbedder:
     ) -> None:
         self.model = model
         self.device = resolve_device(device)
-        self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
+        self.dtype = resolve_dtype(dtype)
         self.batch_size = checked_batch_size(batch_size)
 
     @property

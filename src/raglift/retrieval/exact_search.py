@@ -33,7 +33,7 @@ def faiss_module() -> Any:
     try:
         import faiss
     except ImportError:
-        raise MissingDependency("faiss", "local", "dense retrieval") from None
+        raise MissingDependency("faiss", "models", "dense retrieval") from None
     return faiss
 
 

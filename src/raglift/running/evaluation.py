@@ -99,7 +99,7 @@ def rerank(
         progress=policy.progress,
     )
     if not rerankers:
-        raise ConfigurationError(f"reranker: found {reranker!r}; expected one, as 'late-interaction'")
+        raise ConfigurationError(f"reranker: found {reranker!r}; expected one, such as 'cross-encoder'")
     names = [replace(rerankers[0], name=info.name) for info in run.stages]  # only their names count
     stages = named_stages([*names, *rerankers])[len(names) :]
     # Chunks were checked when they were retrieved, and rerankers return the chunks that they are given

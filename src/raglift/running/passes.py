@@ -321,9 +321,6 @@ def stage_infos(
 
 def say_what_models_do_not_know(stages: Sequence[Stage], dataset: Dataset, *, progress: bool | None) -> None:
     """Say before anything is asked which models cannot read the texts, as far as documents and queries tell."""
-    for stage in stages:
-        if ":bfloat16" in stage.system:
-            notice(f"{stage.system.partition(' ')[0]}: computed in bfloat16 (dtype float32 is exact)", show=progress)
     texts = [*(query.text for query in dataset.queries), *(document.text for document in dataset.documents)]
     found = [known for stage in stages for known in vocabularies(asked_of(stage), texts)]
     for warning in vocabulary_warnings(found):

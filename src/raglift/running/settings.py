@@ -85,8 +85,9 @@ class Settings(MeasuringSettings, Policy):
     """
 
     reranker: Any = None
-    """`late-interaction` (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a LangChain
-    compressor, a LlamaIndex postprocessor, a Haystack ranker, a function, or a list of these."""
+    """`cross-encoder` (embedded, needs no network), `late-interaction`, `onnx:FOLDER`, a cross-encoder's path or hub
+    id, a `CrossEncoder`, a LangChain compressor, a LlamaIndex postprocessor, a Haystack ranker, a function, or a list
+    of these."""
     chunks: Sequence[Any] | None = None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     list them: then the evaluation knows which facts the chunks allow at all."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import os
 import platform
 from datetime import UTC, datetime
 from functools import cache
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import packages
 from raglift.metrics.computing import names_of
+from raglift.utilities.threads import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +31,8 @@ _VERSIONED = (
     "sentence-transformers",
     "transformers",
     "faiss-cpu",
-    "model2vec",
+    "onnxruntime",
+    "tokenizers",
     "tiktoken",
 )
 
@@ -47,7 +48,7 @@ def environment(packages: Iterable[str] = ()) -> dict[str, str]:
         "machine": platform.machine(),
         "system": platform.system(),
         "processor": _processor(),
-        "cores": str(_cores()),
+        "cores": str(usable_cores()),
     }
     versions = {name: _version(name) for name in (*_VERSIONED, *packages)}
     return found | {name: version for name, version in versions.items() if version is not None}
@@ -70,11 +71,6 @@ def _processor() -> str:
         lines = []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.processor()
-
-
-def _cores() -> int:
-    """Return how many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # The recorded settings of a run.

@@ -8,15 +8,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.adapt import LATE_INTERACTION, adapt_reranker, adapt_system, named_stages
+from raglift.adapters.adapt import adapt_reranker, adapt_system, named_stages
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.policy import Policy
 from raglift.adapters.splitters import chunker_by_name
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.matching.provenance import Provenance
-from raglift.retrieval.devices import AUTO, OWN
 from raglift.retrieval.embedding import build_index
-from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.running.evaluation import evaluate, rerank
@@ -110,11 +108,10 @@ class Parts:
         """How many hits are retrieved for each query."""
         return max(self.sweep.candidates, *(k for k in self.sweep.ks if isinstance(k, int)))
 
-    def computing(self, model: str) -> dict[str, Any]:
-        """Return how a model computes, as `embedder_by_name` and `adapt_reranker` take it."""
+    @property
+    def computing(self) -> dict[str, Any]:
+        """How models compute, as `embedder_by_name` and `adapt_reranker` take it."""
         dtype, device = self.placed or (self.sweep.dtype, self.sweep.device)
-        if self.sweep.dtype == AUTO and model not in (EMBEDDED_MODEL, LATE_INTERACTION):
-            dtype = OWN if self.placed else AUTO  # a device elsewhere need not be here
         return {"dtype": dtype, "device": device, "batch_size": self.sweep.batch_size}
 
     @property
@@ -135,7 +132,7 @@ class Parts:
     def embedder(self, model: str) -> Embedder:
         """Return an embedding model."""
         if model not in self._embedders:
-            self._embedders[model] = embedder_by_name(model, **self.computing(model))
+            self._embedders[model] = embedder_by_name(model, **self.computing)
         return self._embedders[model]
 
     def reranker(self, name: str) -> PairReranker:
@@ -156,7 +153,7 @@ class Parts:
 
     def _stage(self, name: str) -> RerankStage:
         if name not in self._rerankers:
-            (self._rerankers[name],) = adapt_reranker(name, **self.computing(name), progress=self.progress)
+            (self._rerankers[name],) = adapt_reranker(name, **self.computing, progress=self.progress)
         return self._rerankers[name]
 
     def retriever(self, cell: Cell) -> Remembered:

@@ -161,7 +161,7 @@ class RayWorkers:
         if device == "cuda" and not has_gpus:
             raise ConfigurationError("device: found 'cuda' with a Ray cluster without a GPU; expected a node with one")
         if not self._uses_gpus and device in (CPU, AUTO):
-            return resolve_dtype(dtype, CPU), CPU
+            return resolve_dtype(dtype), CPU
         ((_, found),) = self.map(_place, [(dtype, device)])
         return found
 
@@ -193,7 +193,7 @@ def _place(asked: tuple[Dtype, str]) -> tuple[str, str]:
     dtype, device = asked
     device = resolve_device(device)
     require_device(device, None if dtype == AUTO else dtype)
-    return resolve_dtype(dtype, device), device
+    return resolve_dtype(dtype), device
 
 
 _functions: dict[str, Callable[..., Any]] = {}

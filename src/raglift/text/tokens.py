@@ -104,7 +104,7 @@ def load_encoding(name: str) -> Encoding:
     try:
         import tiktoken
     except ImportError:
-        raise MissingDependency("tiktoken", "local", "counting tokens") from None
+        raise MissingDependency("tiktoken", "models", "counting tokens") from None
     ranks = _carried(_COPIES[name]) if name in _COPIES else None
     if ranks is not None:
         return Encoding(

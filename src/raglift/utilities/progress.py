@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_TO_ESTIMATE = 2.0
 _SECONDS_BETWEEN_STATUS_LINES = 10.0
 """Of slow work, where nobody asked for lines and there is no terminal."""
 _is_quiet: ContextVar[bool] = ContextVar("raglift progress quiet", default=False)
@@ -219,7 +220,7 @@ def _display() -> Iterator[Progress]:
         yield _state.display
         return
     from rich.console import Console, RenderableType
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
     from rich.text import Text
 
     class Display(Progress):
@@ -236,7 +237,7 @@ def _display() -> Iterator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     with Display(*columns, console=Console(stderr=True)) as display:
         _state.display = display
@@ -251,7 +252,7 @@ def _step_bar(name: str) -> Iterator[None]:
     """Show a bar that moves, while nothing is counted yet: models are loaded and libraries imported."""
     inner = _state.display is not None
     with _display() as progress:
-        _state.step_bar = task = progress.add_task(_label(name), total=None, rate="")
+        _state.step_bar = task = progress.add_task(_label(name), total=None, rate="", left="")
         try:
             yield
         finally:
@@ -263,19 +264,17 @@ def _step_bar(name: str) -> Iterator[None]:
 @contextmanager
 def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
     inner, of_step = _state.display is not None, _state.step_bar
-    started = time.perf_counter()
-    done = 0
+    pace = _Pace(total)
     with _display() as progress:
         if of_step is None:
-            task = progress.add_task(_label(label), total=total, rate="")
+            task = progress.add_task(_label(label), total=total, rate="", left="")
         else:
             task, _state.step_bar = of_step, None  # work inside of this has a bar of its own
-            progress.reset(task, total=total, description=_label(label), rate="")
+            progress.reset(task, total=total, description=_label(label), rate="", left="")
 
         def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            progress.update(task, advance=count, rate=f"{_rate(done, started)} {unit}/s")
+            pace.add(count)
+            progress.update(task, advance=count, rate=f"{pace.rate} {unit}/s", left=pace.left)
 
         try:
             yield advance
@@ -287,20 +286,53 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
 
 
 def _lines(label: str, total: int, unit: str, *, only_if_slow: bool) -> Callable[[int], None]:
-    started = last = time.perf_counter()
-    label, done, has_written = _label(label), 0, False
+    last = time.perf_counter()
+    label, pace, has_written = _label(label), _Pace(total), False
 
     def advance(count: int) -> None:
-        nonlocal done, last, has_written
-        done += count
-        now = time.perf_counter()
+        nonlocal last, has_written
+        pace.add(count)
+        now, done = time.perf_counter(), pace.done
         is_last = done >= total and (has_written or not only_if_slow)
         if is_last or now - last >= _SECONDS_BETWEEN_LINES:
             last, has_written = now, True
-            left = f", {_time_left((now - started) / done * (total - done))}" if 0 < done < total else ""
-            _write_line(f"{label}: {done:,}/{total:,} {unit} ({done / total:.0%}), {_rate(done, started)}/s{left}")
+            left = f", {pace.left}" if pace.left else ""
+            _write_line(f"{label}: {done:,}/{total:,} {unit} ({done / total:.0%}), {pace.rate}/s{left}")
 
     return advance
+
+
+@dataclass
+class _Pace:
+    """How fast a piece of work goes, and how long the rest of it takes once that can be told."""
+
+    total: int
+    done: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    first: tuple[float, int] | None = None
+    """When the first units were finished, and how many: until then models were loaded as well."""
+
+    def add(self, count: int) -> None:
+        """Count units that were just finished."""
+        self.done += count
+        if self.first is None:
+            self.first = (time.perf_counter(), self.done)
+
+    @property
+    def rate(self) -> str:
+        """Units a second."""
+        return _rate(self.done, self.started)
+
+    @property
+    def left(self) -> str:
+        """The time left, by the pace since the first units; empty before that is known, and at the end."""
+        if self.first is None or self.done >= self.total:
+            return ""
+        since, before = self.first
+        seconds = time.perf_counter() - since
+        if self.done == before or seconds < _SECONDS_TO_ESTIMATE:
+            return ""
+        return _time_left(seconds / (self.done - before) * (self.total - self.done))
 
 
 def _label(label: str) -> str:

@@ -1,4 +1,4 @@
-"""The pool of threads that makes calls of a user's system or a model, and how a process ends while calls hang."""
+"""Usable cores; the pool of threads that calls a user's system or a model, and how a process ends while calls hang."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ LOOK_UP = 0.2
 """This many seconds may the main thread wait in one go: a Ctrl-C that comes as it begins to wait does not wake it."""
 _MOMENT = 0.5
 """So many seconds a process that ends waits for its calls: one that comes back from native code later may abort it."""
+
+
+def usable_cores() -> int:
+    """Return how many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def require_concurrency(value: object) -> None:

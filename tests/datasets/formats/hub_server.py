@@ -1,4 +1,4 @@
-"""A server on this machine that answers as the Hugging Face hub does: which files a dataset has, and what they hold."""
+"""A server on this machine that answers as the Hugging Face hub does: the files of datasets and models."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def hub(datasets: dict[str, Path], asked: list[str]) -> Iterator[str]:  # noqa: 
         def _answer(self, paths: list[str]) -> None:
             path = unquote(urlsplit(self.path).path)
             asked.append(path)
-            name = next((each for each in datasets if f"datasets/{each}" in path), None)
-            if f"datasets/{GATED}" in path:
+            name = next((each for each in datasets if f"/{each}" in path), None)
+            if f"/{GATED}" in path:
                 return self._refuse("GatedRepo", 403)
             if name is None:
                 return self._refuse("RepoNotFound")
             folder = datasets[name]
             files = sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file())
-            rest = path.partition(f"datasets/{name}")[2].strip("/")
+            rest = path.partition(f"/{name}")[2].strip("/")
             kind, _, rest = rest.partition("/")
             revision, _, file = rest.partition("/")
             if kind in ("", "revision"):

@@ -85,7 +85,7 @@ def test_truncated_figures_are_marked(ranked):
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_names_stand_in_the_rows_whole_above_their_figures_where_they_are_long(ranked, width):
-    names = [f"{100 * number} · minilm-static · dense · late-interaction" for number in range(1, 31)]
+    names = [f"{100 * number} · minilm · dense · late-interaction" for number in range(1, 31)]
     comparison = compare(many(ranked, names), primary="rr@3", baseline=0)
     lines = printed(comparison, width).splitlines()
     assert max(map(len, lines)) <= width

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from raglift.retrieval.late_interaction import LateInteractionReranker
-from raglift.retrieval.models import embedded_model_path
+from raglift.retrieval.models import minilm_path
 from raglift.retrieval.rerankers import Reranker
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
@@ -37,7 +37,7 @@ def test_scores_are_maxsim_over_the_models_own_token_embeddings() -> None:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    path = str(embedded_model_path())
+    path = str(minilm_path())
     tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path)
 
     def tokens(text: str) -> np.ndarray:

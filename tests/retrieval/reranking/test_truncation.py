@@ -48,9 +48,9 @@ def test_the_score_of_a_long_text_is_maxsim_over_the_tokens_of_all_its_windows()
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from raglift.retrieval.models import embedded_model_path
+    from raglift.retrieval.models import minilm_path
 
-    path = str(embedded_model_path())
+    path = str(minilm_path())
     tokenizer, bert = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path)
 
     def rows(text: str) -> Any:

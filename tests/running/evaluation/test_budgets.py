@@ -132,11 +132,11 @@ def without_tiktoken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_without_tiktoken_nothing_is_asked() -> None:
     retriever = FakeRetriever(RESULTS)
     for options in ({"ks": (tokens(9),)}, {"metrics": ["context_tokens@2"]}):
-        with pytest.raises(MissingDependency, match=r"tiktoken.*raglift\[local\]"):
+        with pytest.raises(MissingDependency, match=r"tiktoken.*raglift\[models\]"):
             evaluate(retriever, DATA, **options)
     assert retriever.asked == []
     evaluation = evaluate(retriever, DATA)
-    with pytest.raises(MissingDependency, match=r"raglift\[local\]"):
+    with pytest.raises(MissingDependency, match=r"raglift\[models\]"):
         rescore(evaluation, ks=(tokens(9),))
 
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from raglift.adapters.stages import RetrieveStage
 from raglift.auditing.dataset_audit import audit
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
@@ -15,7 +14,6 @@ from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, HitRate, Precision, Recall
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate
-from raglift.running.passes import say_what_models_do_not_know
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
@@ -498,11 +496,3 @@ def test_offsets_that_are_false_are_dropped_and_counted():
     evaluation = measure(lambda query: chunks, data=Dataset(DATA.queries, (document,)))
     assert any("1 distinct chunk came with offsets at which their document has another" in n for n in evaluation.notes)
     assert evaluation.hits("keeper")[0].chunk.start != 0
-
-
-def test_a_model_that_computes_in_bfloat16_is_said_to(capsys):
-    stage = RetrieveStage(FakeRetriever({}), "minilm:bfloat16 (384 dimensions)")
-    say_what_models_do_not_know([stage], DATA, progress=True)
-    assert "minilm:bfloat16: computed in bfloat16 (dtype float32 is exact)" in capsys.readouterr().err
-    say_what_models_do_not_know([stage], DATA, progress=False)
-    assert capsys.readouterr().err == ""

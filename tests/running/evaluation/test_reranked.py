@@ -74,7 +74,7 @@ def test_a_query_that_failed_before_is_not_reranked(data):
 
 def test_what_cannot_be_reranked_is_refused(data):
     retrieved = evaluate(BM25Retriever(CHUNKS), data, ks=(1,))
-    with pytest.raises(ConfigurationError, match="reranker: found 'none'; expected one, as 'late-interaction'"):
+    with pytest.raises(ConfigurationError, match="reranker: found 'none'; expected one, such as 'cross-encoder'"):
         rerank(retrieved, "none")
     sessions = [rl.Session(query.id, [rl.Call.of(query.text, CHUNKS)]) for query in data.queries]
     with pytest.raises(ConfigurationError, match="rerank: found an evaluation of sessions, whose agent has read"):

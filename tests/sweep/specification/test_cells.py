@@ -19,8 +19,8 @@ CELLS = OWN | LEXICAL | st.builds(Cell, reranker=NAMES, system=NAMES)
 
 
 def test_a_cell_is_named_by_its_parts() -> None:
-    assert Cell("recursive:1000/100", "minilm", DENSE, "late-interaction").name == (
-        "recursive:1000/100 · minilm · dense · late-interaction"
+    assert Cell("recursive:1000/100", "bge-small", DENSE, "late-interaction").name == (
+        "recursive:1000/100 · bge-small · dense · late-interaction"
     )
     assert Cell("recursive:1000/100", None, BM25).name == "recursive:1000/100 · bm25 · none"
     assert Cell(system="my_rag:retriever").name == str(Cell(system="my_rag:retriever")) == "my_rag:retriever · none"
@@ -28,7 +28,7 @@ def test_a_cell_is_named_by_its_parts() -> None:
 
 def test_the_key_of_a_cell_never_changes() -> None:
     # folders of sweeps that were begun are found again by it
-    assert Cell("recursive:1000/100", "minilm", DENSE).key == "recursive-1000-100-minilm-dense-none-7719e4f1"
+    assert Cell("recursive:1000/100", "bge-small", DENSE).key == "recursive-1000-100-bge-small-dense-none-6dd4e596"
     assert Cell(system="Ünïcode ../..").key.startswith("n-code-none-")
 
 
@@ -40,22 +40,22 @@ def test_keys_are_safe_names_of_folders_and_tell_cells_apart(one: Cell, other: C
 
 
 def test_a_retriever_without_an_embedding_model_has_one_cell() -> None:
-    cells = grid(["recursive:10/0", "token:10/0"], ["minilm", "minilm-static"], [DENSE, BM25], ["none"])
+    cells = grid(["recursive:10/0", "token:10/0"], ["bge-small", "minilm"], [DENSE, BM25], ["none"])
     assert [cell.name for cell in cells] == [
-        "recursive:10/0 · minilm · dense · none",
+        "recursive:10/0 · bge-small · dense · none",
         "recursive:10/0 · bm25 · none",
-        "recursive:10/0 · minilm-static · dense · none",
-        "token:10/0 · minilm · dense · none",
+        "recursive:10/0 · minilm · dense · none",
+        "token:10/0 · bge-small · dense · none",
         "token:10/0 · bm25 · none",
-        "token:10/0 · minilm-static · dense · none",
+        "token:10/0 · minilm · dense · none",
     ]
     assert grid(["recursive:10/0"], [], [BM25], ["none"]) == [Cell("recursive:10/0", None, BM25)]
 
 
 def test_an_exclusion_leaves_out_what_matches_in_every_part_that_it_names() -> None:
-    cells = grid(["a", "b"], ["minilm", "minilm-static"], [DENSE, BM25], ["none", "late-interaction"])
-    exclusion = Exclusion(chunker=("a", "c"), embedding=("minilm-static",), reranker=("late-interaction",))
-    assert [cell.name for cell in cells if exclusion.matches(cell)] == ["a · minilm-static · dense · late-interaction"]
+    cells = grid(["a", "b"], ["bge-small", "minilm"], [DENSE, BM25], ["none", "late-interaction"])
+    exclusion = Exclusion(chunker=("a", "c"), embedding=("minilm",), reranker=("late-interaction",))
+    assert [cell.name for cell in cells if exclusion.matches(cell)] == ["a · minilm · dense · late-interaction"]
     assert [cell for cell in cells if Exclusion(retriever=(BM25, HYBRID)).matches(cell)] == [
         cell for cell in cells if cell.embedding is None
     ]

@@ -8,7 +8,7 @@ from raglift.errors import SweepError
 from raglift.metrics.budgets import tokens
 from raglift.sweep.specification.record import Sweep
 
-GRID: dict[str, Any] = {"embeddings": ["minilm", "minilm-static"], "retrievers": ["dense", "bm25"]}
+GRID: dict[str, Any] = {"embeddings": ["bge-small", "minilm"], "retrievers": ["dense", "bm25"]}
 
 
 def faults(**fields: Any) -> list[str]:
@@ -25,7 +25,7 @@ def faults(**fields: Any) -> list[str]:
             'exclude[0].retriever: found "hybrid"; expected one of "bm25", "dense"',
         ),
         (
-            {**GRID, "exclude": {"retriever": "bm25", "embedding": "minilm"}},
+            {**GRID, "exclude": {"retriever": "bm25", "embedding": "bge-small"}},
             "exclude: found an exclusion that leaves out no cell",
         ),
         (

@@ -32,13 +32,13 @@ def faults(**fields: Any) -> dict[str, tuple[str, str]]:
 
 
 def test_a_sweep_of_nothing_but_a_dataset_is_one_cell() -> None:
-    assert names() == ["recursive:1000/100 · minilm · dense · none"]
+    assert names() == ["recursive:1000/100 · bge-small · dense · none"]
 
 
 def test_the_grid_is_every_combination() -> None:
     both = sweep(
         chunkers=["recursive:1000/100", "recursive:200/0"],
-        embeddings=["minilm", "minilm-static"],
+        embeddings=["bge-small", "minilm"],
         retrievers=["dense", "bm25", "hybrid"],
         rerankers=["none", "late-interaction"],
     )
@@ -54,12 +54,12 @@ def test_what_is_excluded_is_left_out_and_what_is_included_is_added_once() -> No
         exclude=[{"retriever": "bm25", "reranker": "late-interaction"}, {"retriever": ["dense"], "reranker": None}],
         include=[
             {"retriever": "bm25"},
-            {"chunker": "token:250/0", "embedding": "minilm-static", "reranker": "late-interaction"},
+            {"chunker": "token:250/0", "embedding": "minilm", "reranker": "late-interaction"},
         ],
     ) == [
-        "recursive:1000/100 · minilm · dense · late-interaction",
+        "recursive:1000/100 · bge-small · dense · late-interaction",
         "recursive:1000/100 · bm25 · none",
-        "token:250/0 · minilm-static · dense · late-interaction",
+        "token:250/0 · minilm · dense · late-interaction",
     ]
 
 
@@ -131,7 +131,7 @@ PARTS = st.fixed_dictionaries(
     {},
     optional={
         "chunkers": st.lists(st.sampled_from(["recursive:9/1", "token:9/1", "recursive:9/1:characters"]), min_size=1),
-        "embeddings": st.lists(st.sampled_from(["minilm", "minilm-static", "openai:x"]), min_size=1),
+        "embeddings": st.lists(st.sampled_from(["bge-small", "minilm", "openai:x"]), min_size=1),
         "retrievers": st.lists(st.sampled_from(["dense", "bm25", "hybrid", "hybrid(dense=2,bm25=1)"]), min_size=1),
         "rerankers": st.lists(st.sampled_from(["none", None, "late-interaction"]), min_size=1),
         "include": st.lists(st.sampled_from([{}, {"retriever": "bm25"}, {"chunker": "token:7/0"}])),
@@ -159,7 +159,7 @@ def test_the_hash_changes_with_every_field() -> None:
         "include_files": "*.qmd",
         "encoding": "cp1252",
         "chunkers": "token:9/1",
-        "embeddings": "minilm-static",
+        "embeddings": "minilm",
         "retrievers": "bm25",
         "rerankers": "late-interaction",
         "exclude": None,
@@ -217,7 +217,7 @@ WORDS = st.sampled_from(
         "dense",
         "bm25",
         "hybrid",
-        "minilm",
+        "bge-small",
         "none",
         "recursive:9/1",
         "a:b",
@@ -263,13 +263,13 @@ def test_records_are_taken_where_they_belong_and_are_checked() -> None:
         retrievers="dense",
         rerankers=made.rerankers,
         exclude=made.exclude,
-        include=[*made.include, Cell("token:9/1:tokens", "minilm", RetrieverSpec("dense"))],
+        include=[*made.include, Cell("token:9/1:tokens", "bge-small", RetrieverSpec("dense"))],
         systems=SystemSpec("m", "a:b", ["none", None]),
     )
     assert [cell.name for cell in again.cells()] == [
-        "recursive:1000/100 · minilm · dense · late-interaction",
+        "recursive:1000/100 · bge-small · dense · late-interaction",
         "recursive:1000/100 · bm25 · none",
-        "token:9/1 · minilm · dense · none",
+        "token:9/1 · bge-small · dense · none",
         "m · none",
     ]
     assert set(faults(include=made.exclude)) == {"include[0]"}

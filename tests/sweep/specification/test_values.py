@@ -48,16 +48,20 @@ def fault(name: str, value: Any) -> str:
         ("chunkers", {"splitter": "recursive", "size": 9}, "found a size without an overlap"),
         ("chunkers", {"size": 9, "overlap": 1}, "chunkers.splitter: found nothing; expected a splitter, as recursive"),
         ("chunkers", {"splitter": "recursive", "size": 9, "overlap": 1.5}, "overlap: found 1.5; expected an integer"),
-        ("embeddings", "minilm_static2", "expected 'minilm-static', a path, a hub id, or provider:model"),
+        ("embeddings", "mini_lm", "expected 'minilm', a path, a hub id, or provider:model"),
         ("embeddings", "./no/model", 'found "./no/model"; expected the folder of a model; there is none at no/model'),
         ("rerankers", [False], "rerankers[0]: found false; expected a text: in YAML a name such as 2024 or no stands"),
-        ("rerankers", "late_interacton", "expected 'late-interaction', 'none', or the name or path of a cross-encoder"),
+        ("rerankers", "late_interacton", "expected 'cross-encoder', 'late-interaction', 'none', or the path or hub id"),
         ("retrievers", "dens", 'found \'dens\'; expected one of "bm25", "dense", "hybrid"; nearest: "dense"'),
         ("retrievers", {"hybrid": {"dense": 0}}, "found fusion weights (0, 1.0); expected 2 numbers above 0"),
         ("retrievers", {"hybrid": {"sparse": 1}}, 'retrievers.hybrid.sparse: found an unknown field "sparse"'),
         ("retrievers", "bm25(language=german)", "retrievers: found bm25 language 'german' (did you mean 'de'?)"),
         ("include", ["dense"], 'include[0]: found "dense"; expected a mapping'),
-        ("include", {"retriever": "bm25", "embedding": "minilm"}, "found the embedding 'minilm' with bm25; expected"),
+        (
+            "include",
+            {"retriever": "bm25", "embedding": "bge-small"},
+            "found the embedding 'bge-small' with bm25",
+        ),
         ("systems", "my_rag", 'systems: found "my_rag"; expected module:name of a retriever or of a function'),
         ("systems", [object()], "systems[0]: found a object without a name; expected a name: systems={'mine'"),
         ("systems", {"mine": 7}, "systems.mine: found 7; expected module:name, as my_rag:retriever, or in Python an"),
@@ -98,7 +102,7 @@ def test_a_depth_is_a_number_of_hits_or_a_budget_of_tokens() -> None:
 
 
 def test_hub_ids_and_providers_are_taken_as_they_are() -> None:
-    names = ["intfloat/e5-small", "openai:text-embedding-3-small", "all-minilm"]
+    names = ["intfloat/e5-small", "openai:text-embedding-3-small", "all-MiniLM"]
     assert Sweep(dataset="lighthouse", embeddings=names).embeddings == tuple(names)
     reranker = "cross-encoder/ms-marco-TinyBERT-L-2-v2"
     assert Sweep(dataset="lighthouse", rerankers=reranker).rerankers == (reranker,)

@@ -33,12 +33,12 @@ chunkers:
   - splitter: recursive
     size: "256"
     overlapp: 20
-embeddings: [minilm,
+embeddings: [bge-small,
   ./models/mine]
 retrievers: [dense, {hybrid: {dense: 0.7, bm25: -1}}]
 rerankers: [no]
 exclude:
-  - {embedding: minilm, rerankers: none}
+  - {embedding: bge-small, rerankers: none}
 candidates: 20
 candidates: 50
 ks: [1, 5, 100]
@@ -113,8 +113,8 @@ def test_the_examples_of_the_page_are_sweeps(tmp_path: Path) -> None:
 def test_the_faults_that_the_page_shows_are_those_of_its_example(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     example = page.split("```yaml\n")[1].partition("```")[0]
-    wrong = [("1000/100", "1000/1000"), ("minilm-static]", "minilm-statik]"), ("[1, 5, 10]", "[1, 5, 100]")]
-    for right, mistaken in [*wrong, ("  - {embedding: minilm-static", "  - {embedding: minilm")]:
+    wrong = [("1000/100", "1000/1000"), ("minilm]", "minilmm]"), ("[1, 5, 10]", "[1, 5, 100]")]
+    for right, mistaken in [*wrong, ("  - {embedding: minilm", "  - {embedding: bge-small")]:
         example = example.replace(right, mistaken)
     with pytest.raises(SweepError) as caught:
         load_sweep(written(tmp_path, example.replace("primary: ndcg@10", "primary: ndcg@5")))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _OWN_RETRIEVER = re.compile(r"(dense|bm25|hybrid)(\([\w=.,\-]{0,80}\))?")
 _CHUNKER = re.compile(r"(recursive|token):\d{1,6}(/\d{1,6})?(:(characters|tokens))?")
-_RERANKERS = ("none", "late-interaction")
+_RERANKERS = ("none", "cross-encoder", "late-interaction")
 _READ = 20_000
 
 

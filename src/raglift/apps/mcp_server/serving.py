@@ -148,7 +148,7 @@ class _Tools:
         chunker: Annotated[
             str, Field(description="How documents are split for it: recursive:1000/100 or token:256/20.")
         ] = "recursive:1000/100",
-        reranker: Annotated[str, Field(description="none or late-interaction.")] = "none",
+        reranker: Annotated[str, Field(description="none, cross-encoder or late-interaction.")] = "none",
         k: Annotated[tuple[int, ...], Field(description="Depths of the metrics.")] = (1, 3, 5, 10),
         documents: Annotated[
             str | None, Field(description="Documents, if the dataset has none: a path in the folder.")

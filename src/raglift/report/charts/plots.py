@@ -100,7 +100,7 @@ class EvaluationPlots:
         if one.before == one.after:
             raise ConfigurationError(
                 f"lift: found a system of one stage ({one.before}); expected one with a reranker, as "
-                "evaluate(system, dataset, reranker='late-interaction')"
+                "evaluate(system, dataset, reranker='cross-encoder')"
             )
         wanted = _wanted(metric, one)
         if one.is_beyond_candidates(one.after, wanted):

@@ -59,7 +59,7 @@ class Cell:
     retriever: RetrieverSpec | None = None
     """Which of raglift's retrievers; None for a system of the user's."""
     reranker: str = NO_RERANKER
-    """`none`, `late-interaction`, or a cross-encoder's name or path."""
+    """`none`, `cross-encoder`, `late-interaction`, or a cross-encoder's path or hub id."""
     system: str | None = None
     """The name of one of the sweep's systems."""
 
@@ -75,7 +75,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What a reader sees: `recursive:1000/100 · minilm · dense · late-interaction`; unique in a sweep."""
+        """What a reader sees: `recursive:1000/100 · bge-small · dense · cross-encoder`; unique in a sweep."""
         parts = (self.system, self.chunker, self.embedding, self.retriever, self.reranker)
         return " · ".join(str(part) for part in parts if part is not None)
 

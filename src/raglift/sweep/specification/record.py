@@ -69,11 +69,11 @@ class Sweep(MeasuringSettings):
     """Ways to split documents: `recursive:1000/100`, `token:250/125`, or `module:factory` for any splitter; by default
     `recursive:1000/100`."""
     embeddings: Annotated[Sequence[str] | None, models.EMBEDDINGS] = None
-    """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
+    """Embedding models: `bge-small` (the default), `minilm`, `onnx:FOLDER`, a path, a hub id, or `provider:model`."""
     retrievers: Annotated[Sequence[Any] | None, models.RETRIEVERS] = None
     """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
     rerankers: Annotated[Sequence[str | None] | None, models.RERANKERS] = None
-    """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
+    """`none` (the default), `cross-encoder`, `late-interaction`, `onnx:FOLDER`, or a cross-encoder's path or hub id."""
     exclude: Annotated[Sequence[Any], models.EXCLUSIONS] = ()
     """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever` or `reranker` to a value
     or to a list of values; one that names several parts leaves out the cells that match in all of them."""

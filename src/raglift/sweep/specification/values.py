@@ -31,7 +31,7 @@ from raglift.metrics.parsing import parse, parse_depth
 from raglift.retrieval.chunkers import CHUNKERS, Chunker, RecursiveChunker
 from raglift.retrieval.devices import checked_device
 from raglift.retrieval.headings import HEADINGS, ContextualChunker
-from raglift.retrieval.models import EMBEDDED_MODEL, STATIC_MODEL
+from raglift.retrieval.models import EMBEDDED_MODEL, MINILM
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 from raglift.retrieval.services.addresses import (
     checked_address,
@@ -59,7 +59,7 @@ Result = TypeVar("Result")
 # Single values of a sweep: parsed from the user's input, or refused with what was expected.
 
 
-_EMBEDDED = (EMBEDDED_MODEL, STATIC_MODEL)
+_EMBEDDED = (EMBEDDED_MODEL, MINILM)
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 # a grammar, and after it what in particular is wrong
 _INNER = re.compile(r"; expected KIND.*?: ((?:chunker|chunk \w+|encoding): found .*)", re.DOTALL)

