@@ -1,18 +1,14 @@
 """LangChain sequences (`retriever | function`): the retriever is deepened, and what may cut after it is named."""
 
-import warnings
-
 import pytest
+from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+from langchain_core.documents import BaseDocumentCompressor
+from langchain_core.runnables import RunnableLambda
 
 import raglift as rl
 from raglift.adapters.langchain import retriever_stages
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
-    from langchain_community.retrievers import BM25Retriever
-from langchain_core.documents import BaseDocumentCompressor
-from langchain_core.runnables import RunnableLambda
+from .langchain_objects import SharedWords
 
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
 LINES = [f"The {word} keeper read a letter." for word in WORDS]
@@ -21,8 +17,8 @@ turned = RunnableLambda(lambda documents: documents[::-1])
 
 
 @pytest.fixture
-def bm25():
-    return BM25Retriever.from_texts(LINES, k=2)
+def words():
+    return SharedWords.over(LINES, k=2)
 
 
 @pytest.fixture
@@ -47,42 +43,42 @@ def stage_of(system, **options):
 @pytest.mark.parametrize(
     ("build", "fixed"),
     [
-        (lambda bm25: bm25 | turned, (AFTER,)),
-        (lambda bm25: (bm25 | turned).with_config(tags=["tagged"]), (AFTER,)),
-        (lambda bm25: bm25.with_retry() | turned, (AFTER,)),
-        (lambda bm25: RunnableLambda(str.lower) | bm25, ()),
-        (lambda bm25: RunnableLambda(str.lower) | bm25 | turned, (AFTER.replace("1", "2"),)),
+        (lambda words: words | turned, (AFTER,)),
+        (lambda words: (words | turned).with_config(tags=["tagged"]), (AFTER,)),
+        (lambda words: words.with_retry() | turned, (AFTER,)),
+        (lambda words: RunnableLambda(str.lower) | words, ()),
+        (lambda words: RunnableLambda(str.lower) | words | turned, (AFTER.replace("1", "2"),)),
         (
-            lambda bm25: EnsembleRetriever(retrievers=[bm25 | turned]),
+            lambda words: EnsembleRetriever(retrievers=[words | turned]),
             (AFTER.replace("RunnableSequence", "EnsembleRetriever.retrievers[0]"),),
         ),
     ],
 )
-def test_the_retriever_in_a_sequence_is_deepened_on_a_copy(bm25, build, fixed):
-    system = build(bm25)
+def test_the_retriever_in_a_sequence_is_deepened_on_a_copy(words, build, fixed):
+    system = build(words)
     stage = stage_of(system)
     assert len(stage.retriever.retrieve_one("Which keeper?", 7)) == 7
     assert stage.depth_fixed == fixed
-    assert len(system.invoke("Which keeper?")) == bm25.k == 2
+    assert len(system.invoke("Which keeper?")) == words.k == 2
 
 
-def test_a_sequence_with_two_retrievers_is_left_as_it_is(bm25):
-    two = bm25 | RunnableLambda(lambda documents: documents[0].page_content) | bm25
+def test_a_sequence_with_two_retrievers_is_left_as_it_is(words):
+    two = words | RunnableLambda(lambda documents: documents[0].page_content) | words
     stage = stage_of(two)
     assert stage.depth_fixed == ("RunnableSequence",)
     assert len(stage.retriever.retrieve_one("Which keeper?", 7)) == 2
 
 
 @pytest.mark.slow
-def test_a_function_that_cuts_is_marked(bm25, dataset):
-    cutting = bm25 | RunnableLambda(lambda documents: documents[:3])
+def test_a_function_that_cuts_is_marked(words, dataset):
+    cutting = words | RunnableLambda(lambda documents: documents[:3])
     evaluation = rl.evaluate(cutting, dataset, ks=(1, 5), depth="deep", candidates=8)
     assert evaluation.truncated == {"retrieve": 3}
     assert f"retrieve: k could not be set on {AFTER}" in evaluation.notes
 
 
-def test_a_compressor_inside_a_sequence_keeps_its_depth(bm25, dataset):
-    narrow = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=TopTwo())
+def test_a_compressor_inside_a_sequence_keeps_its_depth(words, dataset):
+    narrow = ContextualCompressionRetriever(base_retriever=words, base_compressor=TopTwo())
     evaluation = rl.evaluate(narrow | turned, dataset, ks=(1, 5))
     for query, trace in zip(dataset.queries, evaluation.run.traces, strict=True):
         asked = [document.page_content for document in (narrow | turned).invoke(query.text)]

@@ -3,23 +3,18 @@
 import math
 import threading
 import time
-import warnings
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.tools import create_retriever_tool
+from langchain_openai import ChatOpenAI
+from langgraph.graph import START, StateGraph
+from tests.adapters.langchain_objects import SharedWords
 from typing_extensions import TypedDict
 
 import raglift as rl
 from raglift.errors import ConfigurationError, QueryFailed
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain.agents import create_agent
-    from langchain_community.retrievers import BM25Retriever
-    from langgraph.graph import START, StateGraph
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.tools import create_retriever_tool
-from langchain_openai import ChatOpenAI
-
 from raglift.testing import Answer, OpenAIServer
 
 pytestmark = pytest.mark.slow
@@ -48,7 +43,7 @@ class Agent:
         self.seconds = seconds
         self.fails = fails
         self.model = FakeListChatModel(responses=["the answer"]) if models else None
-        self.retriever = BM25Retriever.from_texts(LINES, k=1)
+        self.retriever = SharedWords.over(LINES, k=1)
         self._lock = threading.Lock()
 
     def node(self, state):
@@ -163,9 +158,9 @@ def test_settings_of_depth_have_no_effect_on_an_agent_and_it_is_said(dataset):
 
 
 def test_a_system_that_is_asked_once_is_not_asked_several_times(dataset):
-    found = r"repeats: found 3 with BM25Retriever, which is asked once for each query; expected 1, or an agent"
+    found = r"repeats: found 3 with SharedWords, which is asked once for each query; expected 1, or an agent"
     with pytest.raises(ConfigurationError, match=found):
-        rl.evaluate(BM25Retriever.from_texts(LINES, k=1), dataset, repeats=3)
+        rl.evaluate(SharedWords.over(LINES, k=1), dataset, repeats=3)
     for repeats in (0, True, 1.5, "2"):
         with pytest.raises(ConfigurationError, match=r"repeats: found .*; expected an integer, 1 or more"):
             rl.evaluate(Agent().graph, dataset, repeats=repeats)
@@ -175,7 +170,7 @@ def test_secrets_of_the_environment_are_in_no_part_of_a_session(dataset, monkeyp
     monkeypatch.setenv("LETTERS_API_KEY", "sk-verysecretkey-0123456789")
     texts = [f"{line} sk-verysecretkey-0123456789" for line in LINES]
     agent = Agent()
-    agent.retriever = BM25Retriever.from_texts(texts, k=1)
+    agent.retriever = SharedWords.over(texts, k=1)
     rl.evaluate(agent.graph, dataset).save(tmp_path / "run")
     for path in (tmp_path / "run").iterdir():
         assert b"verysecretkey" not in path.read_bytes()
@@ -188,7 +183,7 @@ def test_a_useless_first_search_hides_a_perfect_second_one_in_a_list_of_all_hits
     """A real agent, whose model words its second search anew, over a real index."""
     clutter = [f"The lamp of room {number} is a lamp with a lamp shade." for number in range(10)]
     facts = ["Old Marten lit the beacon in 1871.", "The beacon was lit for the herring fleet."]
-    retriever = BM25Retriever.from_texts([*clutter, *facts], k=10)
+    retriever = SharedWords.over([*clutter, *facts], k=10)
     data = rl.Dataset.from_dict({"who lit the lamp, and for whom?": facts})
 
     def replies(messages, schema):
