@@ -1,4 +1,4 @@
-"""A LangChain retriever with a depth that can be set, and a cross-encoder."""
+"""Letters and questions about them, and LangChain objects that need no network: a retriever, a reranker, a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import Any
 
 from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
 from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
+
+import raglift as rl
+
+WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
+LINES = [f"The {word} keeper read a letter that came with the mail boat in the morning." for word in WORDS]
+DATASET = rl.Dataset.from_dict(
+    {f"Where was the {word} keeper?": [line] for word, line in zip(WORDS, LINES, strict=True)}
+)
 
 
 def words_of(text: str) -> set[str]:
@@ -35,3 +45,26 @@ class Lengths(BaseCrossEncoder):
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
         return [float(len(text)) for _, text in text_pairs]
+
+
+class Model(GenericFakeChatModel):
+    """A chat model that says what it was told to, turn by turn."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+
+def saying(*turns, times=100):
+    """Return a model of these turns: texts, or lists of calls of tools as (name, arguments)."""
+
+    def message(at, turn):
+        if isinstance(turn, str):
+            return AIMessage(turn)
+        calls = [{"name": name, "args": args, "id": f"{at}-{place}"} for place, (name, args) in enumerate(turn)]
+        return AIMessage("", tool_calls=calls)
+
+    return Model(messages=iter([message(at, turn) for _ in range(times) for at, turn in enumerate(turns)]))
+
+
+def searching(*queries):
+    return [("search", {"query": query}) for query in queries]

@@ -22,6 +22,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import CharacterTextSplitter
 from pydantic import PrivateAttr
 
+import raglift as rl
 from raglift.adapters.filters import langchain_filter
 from raglift.adapters.langchain import retriever_stages
 from raglift.types.filters import Filter
@@ -46,6 +47,9 @@ DOCUMENTS = [
 ]
 QUERY = "Which words did Prince Vasili speak?"
 EMBEDDING = DeterministicFakeEmbedding(size=16)
+DATASET = rl.Dataset.from_dict({line: [line] for line in TEXT.splitlines()})
+AFTER = "RunnableSequence.steps[1]: RunnableLambda (after the retriever)"
+turned = RunnableLambda(lambda documents: documents[::-1])
 
 
 @pytest.fixture(scope="module")
@@ -240,3 +244,51 @@ def test_a_top_n_beside_a_k_is_a_rerankers():
     assert len(retrieve(Reranked(), k=9)) == 9
     assert len(retrieve(Reranked(), k=9, as_deployed=True)) == 1
     assert only_stage(Reranked(), as_deployed=True).has_own_depth
+
+
+# Sequences: the retriever is deepened, and what may cut after it is named.
+
+
+@pytest.mark.parametrize(
+    ("build", "fixed"),
+    [
+        (lambda words: words | turned, (AFTER,)),
+        (lambda words: (words | turned).with_config(tags=["tagged"]), (AFTER,)),
+        (lambda words: words.with_retry() | turned, (AFTER,)),
+        (lambda words: RunnableLambda(str.lower) | words, ()),
+        (lambda words: RunnableLambda(str.lower) | words | turned, (AFTER.replace("1", "2"),)),
+        (
+            lambda words: EnsembleRetriever(retrievers=[words | turned]),
+            (AFTER.replace("RunnableSequence", "EnsembleRetriever.retrievers[0]"),),
+        ),
+    ],
+)
+def test_the_retriever_in_a_sequence_is_deepened_on_a_copy(words, build, fixed):
+    system = build(words)
+    assert len(retrieve(system, k=7)) == 7
+    assert only_stage(system).depth_fixed == fixed
+    assert len(system.invoke(QUERY)) == words.k == 2
+
+
+def test_a_sequence_with_two_retrievers_is_left_as_it_is(words):
+    two = words | RunnableLambda(lambda documents: documents[0].page_content) | words
+    assert only_stage(two).depth_fixed == ("RunnableSequence",)
+    assert len(retrieve(two, k=7)) == 2
+
+
+@pytest.mark.slow
+def test_a_function_that_cuts_is_marked(words):
+    cutting = words | RunnableLambda(lambda documents: documents[:3])
+    evaluation = rl.evaluate(cutting, DATASET, ks=(1, 5), depth="deep", candidates=8)
+    assert evaluation.truncated == {"retrieve": 3}
+    assert f"retrieve: k could not be set on {AFTER}" in evaluation.notes
+
+
+def test_a_compressor_inside_a_sequence_keeps_its_depth(words):
+    narrow = ContextualCompressionRetriever(
+        base_retriever=words, base_compressor=CrossEncoderReranker(model=Lengths(), top_n=2)
+    )
+    evaluation = rl.evaluate(narrow | turned, DATASET, ks=(1, 5))
+    for query, trace in zip(DATASET.queries, evaluation.run.traces, strict=True):
+        assert [hit.chunk.text for hit in trace.stages[0].ranking] == texts((narrow | turned).invoke(query.text))
+    assert evaluation.truncated == {"retrieve": 2}

@@ -7,7 +7,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.documents import BaseDocumentCompressor
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import create_retriever_tool, tool
 from langgraph.graph import START, MessagesState, StateGraph
@@ -19,39 +18,14 @@ from raglift.adapters.agents import UnderWay
 from raglift.adapters.langchain import retriever_stages
 from raglift.errors import QueryFailed
 
-from .langchain_objects import SharedWords
+from .langchain_objects import DATASET, LINES, Model, SharedWords, saying, searching
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:create_react_agent has been moved:DeprecationWarning"),
 ]
 
-WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
-LINES = [f"The {word} keeper read a letter that came with the mail boat in the morning." for word in WORDS]
 QUERY = "Where was the tall keeper?"
-
-
-class Model(GenericFakeChatModel):
-    """A chat model that says what it was told to, turn by turn."""
-
-    def bind_tools(self, tools, **kwargs):
-        return self
-
-
-def saying(*turns, times=100):
-    """Return a model of these turns: texts, or lists of calls of tools as (name, arguments)."""
-
-    def message(at, turn):
-        if isinstance(turn, str):
-            return AIMessage(turn)
-        calls = [{"name": name, "args": args, "id": f"{at}-{place}"} for place, (name, args) in enumerate(turn)]
-        return AIMessage("", tool_calls=calls)
-
-    return Model(messages=iter([message(at, turn) for _ in range(times) for at, turn in enumerate(turns)]))
-
-
-def searching(*queries, name="search"):
-    return [(name, {"query": query}) for query in queries]
 
 
 def session_of(agent, query=QUERY):
@@ -78,13 +52,6 @@ def words():
 @pytest.fixture
 def found(words):
     return lambda query: [document.page_content for document in words.invoke(query)]
-
-
-@pytest.fixture
-def dataset():
-    return rl.Dataset.from_dict(
-        {f"Where was the {word} keeper?": [line] for word, line in zip(WORDS, LINES, strict=True)}
-    )
 
 
 class Shortest(BaseDocumentCompressor):
@@ -313,20 +280,16 @@ def agent_that_handles_errors(agent):
     return agent
 
 
-def first(dataset, most):
-    return rl.Dataset(dataset.queries[:most], dataset.documents, dataset.name)
-
-
 def endless(times=1000):
     return saying(searching("tall keeper"), times=times)
 
 
-def test_a_limit_of_steps_is_the_error_of_the_session_and_its_calls_count(words, dataset):
+def test_a_limit_of_steps_is_the_error_of_the_session_and_its_calls_count(words):
     limited = create_agent(endless(), [retriever_tool(words)]).with_config(recursion_limit=6)
     asked = create_react_agent(endless(), [retriever_tool(words)]).with_config(recursion_limit=6)
     for agent, said in ((limited, "Recursion limit of 6 reached"), (asked, "Sorry, need more steps")):
         with pytest.raises(QueryFailed, match=said) as caught:
-            rl.evaluate(agent, first(dataset, 1))
+            rl.evaluate(agent, DATASET.sample(1))
         (trace,) = caught.value.evaluation.run.traces
         assert len(trace.calls) >= 2
         assert {texts(call.ranking)[0] for call in trace.calls} == {LINES[2]}
@@ -335,7 +298,7 @@ def test_a_limit_of_steps_is_the_error_of_the_session_and_its_calls_count(words,
 # The user's objects.
 
 
-def test_agents_that_are_asked_at_once_do_not_hear_each_other(words, dataset):
+def test_agents_that_are_asked_at_once_do_not_hear_each_other(words):
     @tool
     async def search(query: str):
         """Search the letters."""
@@ -362,7 +325,7 @@ def test_agents_that_are_asked_at_once_do_not_hear_each_other(words, dataset):
     builder.add_edge(START, "think")
     builder.add_conditional_edges("think", lambda state: "act" if state["messages"][-1].tool_calls else "__end__")
     builder.add_edge("act", "think")
-    evaluation = rl.evaluate(builder.compile(), dataset, concurrency=6)
+    evaluation = rl.evaluate(builder.compile(), DATASET, concurrency=6)
     assert [[call.query for call in trace.calls] for trace in evaluation.run.traces] == [
-        [query.text] for query in dataset.queries
+        [query.text] for query in DATASET.queries
     ]

@@ -17,7 +17,7 @@ from langchain_classic.chains import (
 from langchain_classic.chains.combine_documents import create_stuff_documents_chain
 from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
 from langchain_core.documents import BaseDocumentCompressor
-from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
@@ -34,12 +34,10 @@ from raglift.adapters.langchain import retriever_stages
 from raglift.adapters.langchain_chains import documents_part
 from raglift.errors import QueryFailed, UnsupportedSystem
 
-from .langchain_objects import SharedWords
+from .langchain_objects import DATASET, LINES, Model, SharedWords, saying, searching
 
 pytestmark = pytest.mark.slow
 
-WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
-LINES = [f"The {word} keeper read a letter." for word in WORDS]
 QUERY = "Where was the tall keeper?"
 
 
@@ -57,20 +55,6 @@ class CountingModel(FakeListChatModel):
         return len(text.split())
 
 
-class CallingModel(GenericFakeChatModel):
-    """A chat model that calls tools as it was told to."""
-
-    def bind_tools(self, tools, **kwargs):
-        return self
-
-
-def calling(*tool_calls):
-    """Return a model that makes these calls of the tool `search` at once, and then answers, for each query."""
-    asks = [{"name": "search", "args": {"query": query}, "id": str(at)} for at, query in enumerate(tool_calls)]
-    turns = [AIMessage("", tool_calls=asks), AIMessage("done")] if asks else [AIMessage("done")]
-    return CallingModel(messages=iter([turn.model_copy() for _ in range(100) for turn in turns]))
-
-
 @pytest.fixture
 def words():
     return SharedWords.over(LINES, k=2)
@@ -84,13 +68,6 @@ def model():
 @pytest.fixture
 def stuff(model):
     return create_stuff_documents_chain(model, ChatPromptTemplate.from_template("{context} {input}"))
-
-
-@pytest.fixture
-def dataset():
-    return rl.Dataset.from_dict(
-        {f"Where was the {word} keeper?": [line] for word, line in zip(WORDS, LINES, strict=True)}
-    )
 
 
 def texts(system, k=5):
@@ -230,33 +207,35 @@ def search_in_vain(query: str):
     raise ToolException("no connection")
 
 
-def test_a_call_of_another_tool_is_no_retrieval_and_one_that_fails_is_a_failure(words, dataset):
+def test_a_call_of_another_tool_is_no_retrieval_and_one_that_fails_is_a_failure(words):
     given = create_retriever_tool(words, "search", "Searches.")
     sums = AIMessage("", tool_calls=[{"name": "add", "args": {"one": 1, "two": 2}, "id": "1"}])
-    adding = CallingModel(messages=iter([sums, AIMessage("3")]))
+    adding = Model(messages=iter([sums, AIMessage("3")]))
     assert texts(create_agent(adding, [given, add])) == []
     search_in_vain.handle_tool_error = True
     with pytest.raises(QueryFailed, match=r"the first: retrieve: .*its tool search failed: no connection"):
-        rl.evaluate(create_agent(calling("tall keeper"), [search_in_vain]), dataset)
+        rl.evaluate(create_agent(saying(searching("tall keeper"), "done"), [search_in_vain]), DATASET)
 
 
 def test_an_agent_executor_is_measured_by_the_retriever_that_its_tool_calls(words):
     given = create_retriever_tool(words, "search", "Searches.")
     prompt = ChatPromptTemplate.from_messages([("user", "{input}"), ("placeholder", "{agent_scratchpad}")])
     for queries in (("tall keeper", "deaf keeper"), ()):
-        planner = create_tool_calling_agent(calling(*queries), [given], prompt)
+        planner = create_tool_calling_agent(
+            saying(*([searching(*queries)] if queries else []), "done"), [given], prompt
+        )
         agent = RunnableMultiActionAgent(runnable=planner, stream_runnable=False)
         assert texts(AgentExecutor(agent=agent, tools=[given])) == [
             document.page_content for query in queries for document in words.invoke(query)
         ]
 
 
-def test_a_function_may_return_what_a_chain_or_an_agent_does(words, dataset, stuff):
+def test_a_function_may_return_what_a_chain_or_an_agent_does(words, stuff):
     chain = create_retrieval_chain(words, stuff)
-    agent = create_agent(calling("tall keeper"), [search])
-    answers = rl.evaluate(lambda query: chain.invoke({"input": query}), dataset, ks=(2,), metrics=["recall"])
+    agent = create_agent(saying(searching("tall keeper"), "done"), [search])
+    answers = rl.evaluate(lambda query: chain.invoke({"input": query}), DATASET, ks=(2,), metrics=["recall"])
     assert answers.scores.mean("retrieve", "recall@2") == 1
-    calls = rl.evaluate(lambda query: agent.invoke({"messages": [("user", query)]}), dataset, ks=(1,), metrics=["mrr"])
+    calls = rl.evaluate(lambda query: agent.invoke({"messages": [("user", query)]}), DATASET, ks=(1,), metrics=["mrr"])
     assert calls.scores.mean("retrieve", "mrr@1") == pytest.approx(1 / 9)
 
 
@@ -283,8 +262,8 @@ class Remote(BaseRetriever):
         lambda: RunnableParallel(context=Remote(), question=RunnablePassthrough()),
     ],
 )
-def test_a_retriever_that_is_async_only_is_asked_by_its_async_method(dataset, build):
-    evaluation = rl.evaluate(build(), dataset, ks=(2,), metrics=["recall"], concurrency=4)
+def test_a_retriever_that_is_async_only_is_asked_by_its_async_method(build):
+    evaluation = rl.evaluate(build(), DATASET, ks=(2,), metrics=["recall"], concurrency=4)
     assert evaluation.scores.mean("retrieve", "recall@2") == 1
 
 
@@ -356,17 +335,17 @@ def lists_two(state):
             "system.invoke({'question': query})['documents']",
         ),
         (
-            lambda words, model: create_agent(calling("tall keeper"), [search_texts]),
+            lambda words, model: create_agent(saying(searching("tall keeper"), "done"), [search_texts]),
             "called tools that handed on no documents; expected the documents of the tool that retrieves as its",
             None,
         ),
     ],
     ids=["text", "model", "two inputs", "no key", "ambiguous", "undeclared", "other key", "two lists", "no artifact"],
 )
-def test_what_cannot_be_asked_or_has_no_documents_is_refused(words, model, dataset, build, found, does):
+def test_what_cannot_be_asked_or_has_no_documents_is_refused(words, model, build, found, does):
     system = build(words, model)
     with pytest.raises(UnsupportedSystem, match=found) as caught:
-        rl.evaluate(RunnableParallel(system) if isinstance(system, dict) else system, dataset)
+        rl.evaluate(RunnableParallel(system) if isinstance(system, dict) else system, DATASET)
     assert does is None or f"def retrieve(query):\n        return {does}" in str(caught.value)
     assert len(model.asked) == 0
 
@@ -399,7 +378,7 @@ def test_async_parts_inside_a_graph_are_asked_by_async_methods(words):
 
     wanted = [document.page_content for document in words.invoke(QUERY)]
     assert texts(graph_of(graph_of(wait, Answer), Answer)) == wanted
-    agent = create_agent(calling(QUERY), [search_async])
+    agent = create_agent(saying(searching(QUERY), "done"), [search_async])
     (stage,) = retriever_stages(agent)
     assert hasattr(stage.retriever, "aretrieve_one")
     assert texts(agent) == wanted
