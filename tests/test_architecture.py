@@ -26,7 +26,7 @@ def order_on(page: str) -> tuple[str, ...]:
 
 ORDER = order_on(PAGE.read_text(encoding="utf-8"))
 
-FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
+FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "llama_index"} | {
     "bm25s",
     "datasets",
     "docx",

@@ -2,9 +2,15 @@
 
 import asyncio
 import time
-import warnings
 
 import pytest
+from langchain.agents import create_agent
+from langchain_classic.retrievers import ContextualCompressionRetriever
+from langchain_core.documents import BaseDocumentCompressor
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import create_retriever_tool, tool
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import create_react_agent
 from typing_extensions import TypedDict
 
 import raglift as rl
@@ -12,49 +18,14 @@ from raglift.adapters.agents import UnderWay
 from raglift.adapters.langchain import retriever_stages
 from raglift.errors import QueryFailed
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain.agents import create_agent
-    from langchain_classic.retrievers import ContextualCompressionRetriever
-    from langchain_community.retrievers import BM25Retriever
-    from langgraph.graph import START, MessagesState, StateGraph
-    from langgraph.prebuilt import create_react_agent
-from langchain_core.documents import BaseDocumentCompressor
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.tools import create_retriever_tool, tool
+from .langchain_objects import DATASET, LINES, Model, SharedWords, saying, searching
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:create_react_agent has been moved:DeprecationWarning"),
 ]
 
-WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
-LINES = [f"The {word} keeper read a letter that came with the mail boat in the morning." for word in WORDS]
 QUERY = "Where was the tall keeper?"
-
-
-class Model(GenericFakeChatModel):
-    """A chat model that says what it was told to, turn by turn."""
-
-    def bind_tools(self, tools, **kwargs):
-        return self
-
-
-def saying(*turns, times=100):
-    """Return a model of these turns: texts, or lists of calls of tools as (name, arguments)."""
-
-    def message(at, turn):
-        if isinstance(turn, str):
-            return AIMessage(turn)
-        calls = [{"name": name, "args": args, "id": f"{at}-{place}"} for place, (name, args) in enumerate(turn)]
-        return AIMessage("", tool_calls=calls)
-
-    return Model(messages=iter([message(at, turn) for _ in range(times) for at, turn in enumerate(turns)]))
-
-
-def searching(*queries, name="search"):
-    return [(name, {"query": query}) for query in queries]
 
 
 def session_of(agent, query=QUERY):
@@ -74,20 +45,13 @@ def calls_of(session):
 
 
 @pytest.fixture
-def bm25():
-    return BM25Retriever.from_texts(LINES, k=3)
+def words():
+    return SharedWords.over(LINES, k=3)
 
 
 @pytest.fixture
-def found(bm25):
-    return lambda query: [document.page_content for document in bm25.invoke(query)]
-
-
-@pytest.fixture
-def dataset():
-    return rl.Dataset.from_dict(
-        {f"Where was the {word} keeper?": [line] for word, line in zip(WORDS, LINES, strict=True)}
-    )
+def found(words):
+    return lambda query: [document.page_content for document in words.invoke(query)]
 
 
 class Shortest(BaseDocumentCompressor):
@@ -105,8 +69,8 @@ def shortest(lines):
 
 
 @pytest.mark.parametrize("make", [create_agent, create_react_agent])
-def test_each_call_of_a_search_tool_is_a_call_with_its_own_text(bm25, found, make):
-    agent = make(saying(searching("tall keeper"), searching("deaf letter"), "In the tower."), [retriever_tool(bm25)])
+def test_each_call_of_a_search_tool_is_a_call_with_its_own_text(words, found, make):
+    agent = make(saying(searching("tall keeper"), searching("deaf letter"), "In the tower."), [retriever_tool(words)])
     session = session_of(agent)
     assert calls_of(session) == [(query, {"retrieve": found(query)}) for query in ("tall keeper", "deaf letter")]
     assert [(call.tool, call.arguments, call.error) for call in session.calls] == [("search", {}, None)] * 2
@@ -121,7 +85,7 @@ def retriever_tool(retriever, name="search", **options):
 def slowly(query: str, place: str, most: int = 2):
     """Search the letters of a place; the first query takes longest."""
     time.sleep(0.05 if "tall" in query else 0)
-    return "\n".join(document.page_content for document in BM25Retriever.from_texts(LINES, k=most).invoke(query))
+    return "\n".join(document.page_content for document in SharedWords.over(LINES, k=most).invoke(query))
 
 
 def test_calls_that_are_made_at_once_are_in_the_order_in_which_the_model_asked_for_them():
@@ -134,8 +98,8 @@ def test_calls_that_are_made_at_once_are_in_the_order_in_which_the_model_asked_f
     assert session.calls[0].arguments == {"place": "the isle", "most": 1}
 
 
-def test_a_compression_retriever_in_a_tool_has_hits_before_and_after_reranking(bm25, found):
-    both = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=Shortest())
+def test_a_compression_retriever_in_a_tool_has_hits_before_and_after_reranking(words, found):
+    both = ContextualCompressionRetriever(base_retriever=words, base_compressor=Shortest())
     twice = ContextualCompressionRetriever(base_retriever=both, base_compressor=Shortest())
     before = found("tall keeper")
     for retriever, stages in (
@@ -146,17 +110,17 @@ def test_a_compression_retriever_in_a_tool_has_hits_before_and_after_reranking(b
         assert calls_of(session) == [("tall keeper", stages)]
 
 
-def test_a_reranker_inside_a_tool_is_seen_by_what_the_tool_hands_on_or_says(bm25, found):
+def test_a_reranker_inside_a_tool_is_seen_by_what_the_tool_hands_on_or_says(words, found):
     @tool("search", response_format="content_and_artifact")
     def handing_on(query: str):
         """Search the letters."""
-        best = Shortest().compress_documents(bm25.invoke(query), query)
+        best = Shortest().compress_documents(words.invoke(query), query)
         return "two letters", best
 
     @tool("search")
     def saying_them(query: str):
         """Search the letters."""
-        best = Shortest().compress_documents(bm25.invoke(query), query)
+        best = Shortest().compress_documents(words.invoke(query), query)
         return str([{"content": document.page_content} for document in best])
 
     before = found("tall keeper")
@@ -165,9 +129,9 @@ def test_a_reranker_inside_a_tool_is_seen_by_what_the_tool_hands_on_or_says(bm25
         assert calls_of(session) == [("tall keeper", {"retrieve": before, "rerank": shortest(before)})]
 
 
-def test_a_tool_that_asks_another_agent_is_no_search_but_the_searches_of_that_agent_are(bm25, found):
+def test_a_tool_that_asks_another_agent_is_no_search_but_the_searches_of_that_agent_are(words, found):
     inner = create_agent(
-        saying(searching("tall keeper"), searching("deaf keeper"), "A letter."), [retriever_tool(bm25)]
+        saying(searching("tall keeper"), searching("deaf keeper"), "A letter."), [retriever_tool(words)]
     )
 
     @tool
@@ -182,14 +146,14 @@ def test_a_tool_that_asks_another_agent_is_no_search_but_the_searches_of_that_ag
     assert set(texts(session.context)) == {*found("tall keeper"), *found("deaf keeper")}
 
 
-def test_the_tokens_of_a_call_are_by_how_many_its_answer_lengthened_the_prompt(bm25):
+def test_the_tokens_of_a_call_are_by_how_many_its_answer_lengthened_the_prompt(words):
     def counted(message, sent, answered):
         usage = {"input_tokens": sent, "output_tokens": answered, "total_tokens": sent + answered}
         return message.model_copy(update={"usage_metadata": usage})
 
     call = [{"name": "search", "args": {"query": "tall keeper"}, "id": "1"}]
     model = Model(messages=iter([counted(AIMessage("", tool_calls=call), 50, 7), counted(AIMessage("done"), 157, 2)]))
-    (made,) = session_of(create_agent(model, [retriever_tool(bm25)])).calls
+    (made,) = session_of(create_agent(model, [retriever_tool(words)])).calls
     assert made.tokens == 100
 
 
@@ -211,11 +175,11 @@ def graph(state, **nodes):
     return builder.compile()
 
 
-def test_a_graph_whose_nodes_retrieve_and_answer(bm25, found):
+def test_a_graph_whose_nodes_retrieve_and_answer(words, found):
     model = saying("In the tower.")
 
     def retrieve(state):
-        return {"documents": bm25.invoke(state["question"])}
+        return {"documents": words.invoke(state["question"])}
 
     def keep_two(state):
         return {"documents": state["documents"][:2]}
@@ -230,7 +194,7 @@ def test_a_graph_whose_nodes_retrieve_and_answer(bm25, found):
     assert texts(session.context) == before[:2]
 
 
-def test_nodes_that_retrieve_at_the_same_time_are_in_one_order(bm25):
+def test_nodes_that_retrieve_at_the_same_time_are_in_one_order(words):
     class Both(TypedDict):
         question: str
         answer: str
@@ -238,7 +202,7 @@ def test_nodes_that_retrieve_at_the_same_time_are_in_one_order(bm25):
     def retrieving(word, seconds):
         def node(state):
             time.sleep(seconds)
-            bm25.invoke(f"{word} keeper")
+            words.invoke(f"{word} keeper")
 
         return node
 
@@ -258,10 +222,10 @@ class Conversation(MessagesState):
     notes: list
 
 
-def test_an_agent_that_keeps_a_short_memory_loses_what_it_found(bm25, found):
+def test_an_agent_that_keeps_a_short_memory_loses_what_it_found(words, found):
     """Of the answers of its tool, only the first of the last one reaches the prompt, and that cut off."""
     agent_model = saying(searching("tall keeper"), searching("deaf keeper"), "I do not know.")
-    tools = {"search": retriever_tool(bm25)}
+    tools = {"search": retriever_tool(words)}
 
     def think(state):
         said = [message for message in state["messages"] if isinstance(message, ToolMessage)]
@@ -282,8 +246,8 @@ def test_an_agent_that_keeps_a_short_memory_loses_what_it_found(bm25, found):
     assert texts(session.context) == [found("deaf keeper")[0][:60]]
 
 
-def test_an_agent_that_did_not_search_answered_from_nothing(bm25):
-    session = session_of(create_agent(saying("I know it."), [retriever_tool(bm25)]))
+def test_an_agent_that_did_not_search_answered_from_nothing(words):
+    session = session_of(create_agent(saying("I know it."), [retriever_tool(words)]))
     assert session.calls == ()
     assert session.context is not None
     assert not session.context
@@ -297,10 +261,10 @@ def breaking(query: str):
     """Search the letters."""
     if "deaf" in query:
         raise OSError("no connection")
-    return BM25Retriever.from_texts(LINES, k=1).invoke(query)[0].page_content
+    return SharedWords.over(LINES, k=1).invoke(query)[0].page_content
 
 
-def test_a_call_that_failed_is_a_call_and_the_session_goes_on_if_the_agent_does(bm25):
+def test_a_call_that_failed_is_a_call_and_the_session_goes_on_if_the_agent_does(words):
     agent = create_react_agent(saying(searching("tall keeper"), searching("deaf keeper"), "done"), [breaking])
     agent = agent_that_handles_errors(agent)
     session = session_of(agent)
@@ -316,20 +280,16 @@ def agent_that_handles_errors(agent):
     return agent
 
 
-def first(dataset, most):
-    return rl.Dataset(dataset.queries[:most], dataset.documents, dataset.name)
-
-
 def endless(times=1000):
     return saying(searching("tall keeper"), times=times)
 
 
-def test_a_limit_of_steps_is_the_error_of_the_session_and_its_calls_count(bm25, dataset):
-    limited = create_agent(endless(), [retriever_tool(bm25)]).with_config(recursion_limit=6)
-    asked = create_react_agent(endless(), [retriever_tool(bm25)]).with_config(recursion_limit=6)
+def test_a_limit_of_steps_is_the_error_of_the_session_and_its_calls_count(words):
+    limited = create_agent(endless(), [retriever_tool(words)]).with_config(recursion_limit=6)
+    asked = create_react_agent(endless(), [retriever_tool(words)]).with_config(recursion_limit=6)
     for agent, said in ((limited, "Recursion limit of 6 reached"), (asked, "Sorry, need more steps")):
         with pytest.raises(QueryFailed, match=said) as caught:
-            rl.evaluate(agent, first(dataset, 1))
+            rl.evaluate(agent, DATASET.sample(1))
         (trace,) = caught.value.evaluation.run.traces
         assert len(trace.calls) >= 2
         assert {texts(call.ranking)[0] for call in trace.calls} == {LINES[2]}
@@ -338,12 +298,12 @@ def test_a_limit_of_steps_is_the_error_of_the_session_and_its_calls_count(bm25, 
 # The user's objects.
 
 
-def test_agents_that_are_asked_at_once_do_not_hear_each_other(bm25, dataset):
+def test_agents_that_are_asked_at_once_do_not_hear_each_other(words):
     @tool
     async def search(query: str):
         """Search the letters."""
         await asyncio.sleep(0.001 * (len(query) % 3))
-        return "\n".join(document.page_content for document in await bm25.ainvoke(query))
+        return "\n".join(document.page_content for document in await words.ainvoke(query))
 
     async def think(state):
         last = state["messages"][-1]
@@ -365,7 +325,7 @@ def test_agents_that_are_asked_at_once_do_not_hear_each_other(bm25, dataset):
     builder.add_edge(START, "think")
     builder.add_conditional_edges("think", lambda state: "act" if state["messages"][-1].tool_calls else "__end__")
     builder.add_edge("act", "think")
-    evaluation = rl.evaluate(builder.compile(), dataset, concurrency=6)
+    evaluation = rl.evaluate(builder.compile(), DATASET, concurrency=6)
     assert [[call.query for call in trace.calls] for trace in evaluation.run.traces] == [
-        [query.text] for query in dataset.queries
+        [query.text] for query in DATASET.queries
     ]

@@ -1,10 +1,31 @@
 """Real LangChain chains, LangGraph graphs and agents: how they are asked, what is their ranking, what is refused."""
 
 import asyncio
-import warnings
 from operator import itemgetter
 
 import pytest
+from langchain.agents import create_agent
+from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
+from langchain_classic.agents.agent import RunnableMultiActionAgent
+from langchain_classic.base_memory import BaseMemory
+from langchain_classic.chains import (
+    ConversationalRetrievalChain,
+    RetrievalQA,
+    create_history_aware_retriever,
+    create_retrieval_chain,
+)
+from langchain_classic.chains.combine_documents import create_stuff_documents_chain
+from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+from langchain_core.documents import BaseDocumentCompressor
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables.passthrough import RunnableAssign
+from langchain_core.tools import ToolException, create_retriever_tool, tool
+from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -13,36 +34,10 @@ from raglift.adapters.langchain import retriever_stages
 from raglift.adapters.langchain_chains import documents_part
 from raglift.errors import QueryFailed, UnsupportedSystem
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain.agents import create_agent
-    from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
-    from langchain_classic.agents.agent import RunnableMultiActionAgent
-    from langchain_classic.base_memory import BaseMemory
-    from langchain_classic.chains import (
-        ConversationalRetrievalChain,
-        RetrievalQA,
-        create_history_aware_retriever,
-        create_retrieval_chain,
-    )
-    from langchain_classic.chains.combine_documents import create_stuff_documents_chain
-    from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
-    from langchain_community.retrievers import BM25Retriever
-    from langgraph.graph import START, MessagesState, StateGraph
-from langchain_core.documents import BaseDocumentCompressor
-from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
-from langchain_core.runnables.passthrough import RunnableAssign
-from langchain_core.tools import ToolException, create_retriever_tool, tool
+from .langchain_objects import DATASET, LINES, Model, SharedWords, saying, searching
 
 pytestmark = pytest.mark.slow
 
-WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
-LINES = [f"The {word} keeper read a letter." for word in WORDS]
 QUERY = "Where was the tall keeper?"
 
 
@@ -60,23 +55,9 @@ class CountingModel(FakeListChatModel):
         return len(text.split())
 
 
-class CallingModel(GenericFakeChatModel):
-    """A chat model that calls tools as it was told to."""
-
-    def bind_tools(self, tools, **kwargs):
-        return self
-
-
-def calling(*tool_calls):
-    """Return a model that makes these calls of the tool `search` at once, and then answers, for each query."""
-    asks = [{"name": "search", "args": {"query": query}, "id": str(at)} for at, query in enumerate(tool_calls)]
-    turns = [AIMessage("", tool_calls=asks), AIMessage("done")] if asks else [AIMessage("done")]
-    return CallingModel(messages=iter([turn.model_copy() for _ in range(100) for turn in turns]))
-
-
 @pytest.fixture
-def bm25():
-    return BM25Retriever.from_texts(LINES, k=2)
+def words():
+    return SharedWords.over(LINES, k=2)
 
 
 @pytest.fixture
@@ -87,13 +68,6 @@ def model():
 @pytest.fixture
 def stuff(model):
     return create_stuff_documents_chain(model, ChatPromptTemplate.from_template("{context} {input}"))
-
-
-@pytest.fixture
-def dataset():
-    return rl.Dataset.from_dict(
-        {f"Where was the {word} keeper?": [line] for word, line in zip(WORDS, LINES, strict=True)}
-    )
 
 
 def texts(system, k=5):
@@ -116,45 +90,45 @@ def answering(model, keys):
 @pytest.mark.parametrize(
     "build",
     [
-        lambda bm25, model, stuff: create_retrieval_chain(bm25, stuff),
-        lambda bm25, model, stuff: create_retrieval_chain(history_aware(model, bm25), stuff),
-        lambda bm25, model, stuff: create_retrieval_chain(bm25, stuff).pick("context"),
-        lambda bm25, model, stuff: RetrievalQA.from_chain_type(model, retriever=bm25).with_config(tags=["tagged"]),
-        lambda bm25, model, stuff: ConversationalRetrievalChain.from_llm(model, retriever=bm25),
-        lambda bm25, model, stuff: RunnableParallel(context=bm25, question=RunnablePassthrough()),
-        lambda bm25, model, stuff: (
-            RunnableParallel(context=bm25, question=RunnablePassthrough())
+        lambda words, model, stuff: create_retrieval_chain(words, stuff),
+        lambda words, model, stuff: create_retrieval_chain(history_aware(model, words), stuff),
+        lambda words, model, stuff: create_retrieval_chain(words, stuff).pick("context"),
+        lambda words, model, stuff: RetrievalQA.from_chain_type(model, retriever=words).with_config(tags=["tagged"]),
+        lambda words, model, stuff: ConversationalRetrievalChain.from_llm(model, retriever=words),
+        lambda words, model, stuff: RunnableParallel(context=words, question=RunnablePassthrough()),
+        lambda words, model, stuff: (
+            RunnableParallel(context=words, question=RunnablePassthrough())
             | RunnablePassthrough.assign(answer=answering(model, "{context} {question}"))
         ),
-        lambda bm25, model, stuff: RunnablePassthrough.assign(found=itemgetter("query") | bm25).assign(
+        lambda words, model, stuff: RunnablePassthrough.assign(found=itemgetter("query") | words).assign(
             answer=answering(model, "{found} {query}")
         ),
-        lambda bm25, model, stuff: (
-            RunnablePassthrough.assign(documents=itemgetter("question") | bm25)
+        lambda words, model, stuff: (
+            RunnablePassthrough.assign(documents=itemgetter("question") | words)
             .assign(context=lambda state: "\n".join(document.page_content for document in state["documents"]))
             .assign(answer=answering(model, "{context} {question}"))
         ),
     ],
 )
-def test_a_chain_is_asked_for_its_documents_and_its_model_for_nothing(bm25, model, stuff, build):
-    found = texts(build(bm25, model, stuff), k=2)
-    assert found == [document.page_content for document in bm25.invoke(QUERY)]
+def test_a_chain_is_asked_for_its_documents_and_its_model_for_nothing(words, model, stuff, build):
+    found = texts(build(words, model, stuff), k=2)
+    assert found == [document.page_content for document in words.invoke(QUERY)]
     assert model.asked == []
 
 
-def test_a_chain_over_a_compression_retriever_is_opened_into_its_stages(bm25, model):
+def test_a_chain_over_a_compression_retriever_is_opened_into_its_stages(words, model):
     class Shortest(BaseDocumentCompressor):
         def compress_documents(self, documents, query, callbacks=None):
             return sorted(documents, key=lambda document: len(document.page_content))
 
-    base = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=Shortest())
+    base = ContextualCompressionRetriever(base_retriever=words, base_compressor=Shortest())
     stages = retriever_stages(RetrievalQA.from_chain_type(model, retriever=base))
-    assert [stage.system for stage in stages] == ["BM25Retriever", "Shortest"]
+    assert [stage.system for stage in stages] == ["SharedWords", "Shortest"]
 
 
-def test_a_classic_chain_that_drops_documents_answers_itself_and_remembers_nothing(bm25, model):
+def test_a_classic_chain_that_drops_documents_answers_itself_and_remembers_nothing(words, model):
     chain = ConversationalRetrievalChain.from_llm(
-        model, retriever=bm25, max_tokens_limit=1000, memory=InMemoryHistory()
+        model, retriever=words, max_tokens_limit=1000, memory=InMemoryHistory()
     )
     (stage,) = retriever_stages(chain)
     assert len(stage.retriever.retrieve_one(QUERY, 5)) == 2
@@ -199,17 +173,17 @@ class Conversation(MessagesState):
     context: list
 
 
-def test_a_graph_is_asked_by_the_key_of_its_state_and_answers_by_one(bm25):
+def test_a_graph_is_asked_by_the_key_of_its_state_and_answers_by_one(words):
     def retrieve(state):
-        return {"documents": bm25.invoke(state["question"])}
+        return {"documents": words.invoke(state["question"])}
 
     def search(state):
-        return {"context": [(document, 0.5) for document in bm25.invoke(state["messages"][-1].content)]}
+        return {"context": [(document, 0.5) for document in words.invoke(state["messages"][-1].content)]}
 
     async def wait(state):
-        return {"documents": await bm25.ainvoke(state["question"])}
+        return {"documents": await words.ainvoke(state["question"])}
 
-    wanted = [document.page_content for document in bm25.invoke(QUERY)]
+    wanted = [document.page_content for document in words.invoke(QUERY)]
     for graph in (graph_of(retrieve, Answer), graph_of(search, Conversation), graph_of(wait, Answer)):
         assert texts(graph) == texts(graph.with_retry()) == wanted
 
@@ -217,7 +191,7 @@ def test_a_graph_is_asked_by_the_key_of_its_state_and_answers_by_one(bm25):
 @tool(response_format="content_and_artifact")
 def search(query: str):
     """Search the letters."""
-    found = BM25Retriever.from_texts(LINES, k=1).invoke(query)
+    found = SharedWords.over(LINES, k=1).invoke(query)
     return found[0].page_content, found
 
 
@@ -233,33 +207,35 @@ def search_in_vain(query: str):
     raise ToolException("no connection")
 
 
-def test_a_call_of_another_tool_is_no_retrieval_and_one_that_fails_is_a_failure(bm25, dataset):
-    given = create_retriever_tool(bm25, "search", "Searches.")
+def test_a_call_of_another_tool_is_no_retrieval_and_one_that_fails_is_a_failure(words):
+    given = create_retriever_tool(words, "search", "Searches.")
     sums = AIMessage("", tool_calls=[{"name": "add", "args": {"one": 1, "two": 2}, "id": "1"}])
-    adding = CallingModel(messages=iter([sums, AIMessage("3")]))
+    adding = Model(messages=iter([sums, AIMessage("3")]))
     assert texts(create_agent(adding, [given, add])) == []
     search_in_vain.handle_tool_error = True
     with pytest.raises(QueryFailed, match=r"the first: retrieve: .*its tool search failed: no connection"):
-        rl.evaluate(create_agent(calling("tall keeper"), [search_in_vain]), dataset)
+        rl.evaluate(create_agent(saying(searching("tall keeper"), "done"), [search_in_vain]), DATASET)
 
 
-def test_an_agent_executor_is_measured_by_the_retriever_that_its_tool_calls(bm25):
-    given = create_retriever_tool(bm25, "search", "Searches.")
+def test_an_agent_executor_is_measured_by_the_retriever_that_its_tool_calls(words):
+    given = create_retriever_tool(words, "search", "Searches.")
     prompt = ChatPromptTemplate.from_messages([("user", "{input}"), ("placeholder", "{agent_scratchpad}")])
     for queries in (("tall keeper", "deaf keeper"), ()):
-        planner = create_tool_calling_agent(calling(*queries), [given], prompt)
+        planner = create_tool_calling_agent(
+            saying(*([searching(*queries)] if queries else []), "done"), [given], prompt
+        )
         agent = RunnableMultiActionAgent(runnable=planner, stream_runnable=False)
         assert texts(AgentExecutor(agent=agent, tools=[given])) == [
-            document.page_content for query in queries for document in bm25.invoke(query)
+            document.page_content for query in queries for document in words.invoke(query)
         ]
 
 
-def test_a_function_may_return_what_a_chain_or_an_agent_does(bm25, dataset, stuff):
-    chain = create_retrieval_chain(bm25, stuff)
-    agent = create_agent(calling("tall keeper"), [search])
-    answers = rl.evaluate(lambda query: chain.invoke({"input": query}), dataset, ks=(2,), metrics=["recall"])
+def test_a_function_may_return_what_a_chain_or_an_agent_does(words, stuff):
+    chain = create_retrieval_chain(words, stuff)
+    agent = create_agent(saying(searching("tall keeper"), "done"), [search])
+    answers = rl.evaluate(lambda query: chain.invoke({"input": query}), DATASET, ks=(2,), metrics=["recall"])
     assert answers.scores.mean("retrieve", "recall@2") == 1
-    calls = rl.evaluate(lambda query: agent.invoke({"messages": [("user", query)]}), dataset, ks=(1,), metrics=["mrr"])
+    calls = rl.evaluate(lambda query: agent.invoke({"messages": [("user", query)]}), DATASET, ks=(1,), metrics=["mrr"])
     assert calls.scores.mean("retrieve", "mrr@1") == pytest.approx(1 / 9)
 
 
@@ -274,7 +250,7 @@ class Remote(BaseRetriever):
 
     async def _aget_relevant_documents(self, query, *, run_manager):
         await asyncio.sleep(0)
-        return BM25Retriever.from_texts(LINES, k=2).invoke(query)
+        return SharedWords.over(LINES, k=2).invoke(query)
 
 
 @pytest.mark.parametrize(
@@ -286,8 +262,8 @@ class Remote(BaseRetriever):
         lambda: RunnableParallel(context=Remote(), question=RunnablePassthrough()),
     ],
 )
-def test_a_retriever_that_is_async_only_is_asked_by_its_async_method(dataset, build):
-    evaluation = rl.evaluate(build(), dataset, ks=(2,), metrics=["recall"], concurrency=4)
+def test_a_retriever_that_is_async_only_is_asked_by_its_async_method(build):
+    evaluation = rl.evaluate(build(), DATASET, ks=(2,), metrics=["recall"], concurrency=4)
     assert evaluation.scores.mean("retrieve", "recall@2") == 1
 
 
@@ -321,65 +297,65 @@ def lists_two(state):
     ("build", "found", "does"),
     [
         (
-            lambda bm25, model: (
-                {"context": bm25, "input": RunnablePassthrough()} | answering(model, "{context} {input}")
+            lambda words, model: (
+                {"context": words, "input": RunnablePassthrough()} | answering(model, "{context} {input}")
             ),
-            "RunnableSequence: answers with a text; expected documents.*: pass its BM25Retriever",
+            "RunnableSequence: answers with a text; expected documents.*: pass its SharedWords",
             None,
         ),
-        (lambda bm25, model: model, "CountingModel: answers with a text", None),
+        (lambda words, model: model, "CountingModel: answers with a text", None),
         (
-            lambda bm25, model: RunnablePassthrough.assign(answer=answering(model, "{input} {tone}")),
+            lambda words, model: RunnablePassthrough.assign(answer=answering(model, "{input} {tone}")),
             "found the inputs input, tone; expected one of input, question, query, messages to be all",
             "system.invoke({'input': query, 'tone': '…'})",
         ),
         (
-            lambda bm25, model: RunnablePassthrough.assign(context=RunnableLambda(first_of) | bm25),
+            lambda words, model: RunnablePassthrough.assign(context=RunnableLambda(first_of) | words),
             "RunnableAssign: found a mapping whose keys are not declared as the input; expected one of input, question",
             "system.invoke({'question': query})",
         ),
         (
-            lambda bm25, model: graph_of(lambda state: state, TwoQuestions),
+            lambda words, model: graph_of(lambda state: state, TwoQuestions),
             "CompiledStateGraph: found the inputs question, query; expected one of",
             "system.invoke({'question': query, 'query': '…'})",
         ),
         (
-            lambda bm25, model: RunnableLambda(lambda state: bm25.invoke(state.get("question"))),
+            lambda words, model: RunnableLambda(lambda state: words.invoke(state.get("question"))),
             "given the text of the query, it failed .AttributeError.*expected a text as its input, or a mapping",
             'system.invoke({"question": query})',
         ),
         (
-            lambda bm25, model: {"passages": bm25 | (lambda found: [each.page_content for each in found])},
+            lambda words, model: {"passages": words | (lambda found: [each.page_content for each in found])},
             "returned a dict with the keys 'passages'; expected a list of results",
             "system.invoke(query)['passages']",
         ),
         (
-            lambda bm25, model: graph_of(lists_two, Both),
+            lambda words, model: graph_of(lists_two, Both),
             "returned a dict with lists at 'documents' and 'context'; expected one list",
             "system.invoke({'question': query})['documents']",
         ),
         (
-            lambda bm25, model: create_agent(calling("tall keeper"), [search_texts]),
+            lambda words, model: create_agent(saying(searching("tall keeper"), "done"), [search_texts]),
             "called tools that handed on no documents; expected the documents of the tool that retrieves as its",
             None,
         ),
     ],
     ids=["text", "model", "two inputs", "no key", "ambiguous", "undeclared", "other key", "two lists", "no artifact"],
 )
-def test_what_cannot_be_asked_or_has_no_documents_is_refused(bm25, model, dataset, build, found, does):
-    system = build(bm25, model)
+def test_what_cannot_be_asked_or_has_no_documents_is_refused(words, model, build, found, does):
+    system = build(words, model)
     with pytest.raises(UnsupportedSystem, match=found) as caught:
-        rl.evaluate(RunnableParallel(system) if isinstance(system, dict) else system, dataset)
+        rl.evaluate(RunnableParallel(system) if isinstance(system, dict) else system, DATASET)
     assert does is None or f"def retrieve(query):\n        return {does}" in str(caught.value)
     assert len(model.asked) == 0
 
 
-def test_a_chain_is_opened_only_where_its_documents_are_what_it_answers_with(bm25, stuff):
+def test_a_chain_is_opened_only_where_its_documents_are_what_it_answers_with(words, stuff):
     class Changing(RunnableAssign):
         def invoke(self, input, config=None, **kwargs):  # noqa: A002
             return {**super().invoke(input, config, **kwargs), "context": []}
 
-    chain = create_retrieval_chain(bm25, stuff)
+    chain = create_retrieval_chain(words, stuff)
     assert documents_part(chain.pick(["context", "answer"])) is not None
     assert documents_part(chain.pick("answer")) is None
     assert documents_part(chain | Changing(RunnableParallel(more=RunnablePassthrough()))) is None
@@ -390,19 +366,19 @@ def test_an_error_of_a_function_that_takes_a_text_is_its_own():
         texts(RunnableLambda(lambda query: query + 1))
 
 
-def test_async_parts_inside_a_graph_are_asked_by_async_methods(bm25):
+def test_async_parts_inside_a_graph_are_asked_by_async_methods(words):
     async def wait(state):
-        return {"documents": await bm25.ainvoke(state["question"])}
+        return {"documents": await words.ainvoke(state["question"])}
 
     @tool("search", response_format="content_and_artifact")
     async def search_async(query: str):
         """Search the letters."""
-        found = await bm25.ainvoke(query)
+        found = await words.ainvoke(query)
         return found[0].page_content, found
 
-    wanted = [document.page_content for document in bm25.invoke(QUERY)]
+    wanted = [document.page_content for document in words.invoke(QUERY)]
     assert texts(graph_of(graph_of(wait, Answer), Answer)) == wanted
-    agent = create_agent(calling(QUERY), [search_async])
+    agent = create_agent(saying(searching(QUERY), "done"), [search_async])
     (stage,) = retriever_stages(agent)
     assert hasattr(stage.retriever, "aretrieve_one")
     assert texts(agent) == wanted

@@ -1,8 +1,15 @@
 """LangChain compressors and transformers as stages: composites are opened, and chunks keep their identity."""
 
-import warnings
-
 import pytest
+from langchain_classic.retrievers import ContextualCompressionRetriever
+from langchain_classic.retrievers.document_compressors import (
+    CrossEncoderReranker,
+    DocumentCompressorPipeline,
+    LLMChainExtractor,
+)
+from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
+from langchain_core.language_models import FakeListLLM
+from langchain_text_splitters import CharacterTextSplitter
 
 from raglift.adapters.langchain import reranker_stages, retriever_stages
 from raglift.adapters.langchain_documents import chunk_of
@@ -10,20 +17,7 @@ from raglift.errors import UnsupportedSystem
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain_classic.retrievers import ContextualCompressionRetriever
-    from langchain_classic.retrievers.document_compressors import (
-        DocumentCompressorPipeline,
-        EmbeddingsFilter,
-        LLMChainExtractor,
-    )
-    from langchain_community.document_transformers import EmbeddingsRedundantFilter, LongContextReorder
-    from langchain_community.retrievers import BM25Retriever
-from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
-from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.language_models import FakeListLLM
-from langchain_text_splitters import CharacterTextSplitter
+from .langchain_objects import Lengths, SharedWords
 
 LINES = [
     "Anna Pavlovna had had a cough for some days.",
@@ -39,7 +33,6 @@ DOCUMENTS = [
 ]
 CANDIDATES = Ranking.of((chunk_of(document), None) for document in DOCUMENTS)
 QUERY = "Who spoke French?"
-EMBEDDING = DeterministicFakeEmbedding(size=16)
 
 
 class Rebuilding(BaseDocumentCompressor):
@@ -69,6 +62,9 @@ class Passing(BaseDocumentTransformer):
         return self.change(documents)
 
 
+BACKWARDS = Passing(lambda documents: documents[::-1])
+
+
 def rerank(part, ranking=CANDIDATES, **options):
     (stage,) = reranker_stages(part, **options)
     return stage.reranker.rerank_one(QUERY, ranking)
@@ -78,18 +74,12 @@ def ids(ranking):
     return [chunk.id for chunk in ranking.chunks]
 
 
-@pytest.mark.parametrize(("given", "kept"), [(2, 6), (50, 6), (None, 6)])
-def test_top_n_is_raised_and_never_lowered(given, kept):
+@pytest.mark.parametrize("given", [2, 50, None])
+def test_top_n_is_raised_unless_as_deployed_and_never_lowered(given):
     reranker = Rebuilding(top_n=given)
-    assert len(rerank(reranker)) == kept
+    assert len(rerank(reranker)) == 6
+    assert len(rerank(reranker, as_deployed=True)) == min(given or 6, 6)
     assert reranker.top_n == given
-
-
-def test_a_limit_that_is_none_stays_none():
-    part = EmbeddingsFilter(embeddings=EMBEDDING, k=None, similarity_threshold=-1.0)
-    assert len(rerank(part)) == 6
-    assert len(rerank(EmbeddingsFilter(embeddings=EMBEDDING, k=2))) == 6
-    assert len(rerank(EmbeddingsFilter(embeddings=EMBEDDING, k=2), as_deployed=True)) == 2
 
 
 @pytest.mark.parametrize("keep_metadata", [True, False])
@@ -118,7 +108,7 @@ def test_an_untouched_chunk_is_the_same_object_and_the_users_documents_are_untou
             document.page_content = "spoilt"
         return []
 
-    reordered = rerank(LongContextReorder())
+    reordered = rerank(BACKWARDS)
     assert {id(chunk) for chunk in reordered.chunks} == {id(chunk) for chunk in CANDIDATES.chunks}
     assert len(rerank(Passing(spoil))) == 0
     assert before == DOCUMENTS
@@ -127,7 +117,7 @@ def test_an_untouched_chunk_is_the_same_object_and_the_users_documents_are_untou
 def test_an_old_score_in_the_metadata_is_not_a_new_one():
     scored = [Document(page_content=line, metadata={"score": 0.5}) for line in LINES]
     before = Ranking.of((chunk_of(document), 0.5) for document in scored)
-    assert {hit.score for hit in rerank(LongContextReorder(), before)} == {None}
+    assert {hit.score for hit in rerank(BACKWARDS, before)} == {None}
     assert rerank(Rebuilding(), before)[0].score == 1.0
 
 
@@ -168,22 +158,15 @@ def test_a_compressor_that_returns_no_documents_is_named():
 
 
 def test_composites_are_opened_into_their_stages():
-    bm25 = BM25Retriever.from_documents(DOCUMENTS, k=1)
-    pipeline = DocumentCompressorPipeline(
-        transformers=[
-            EmbeddingsRedundantFilter(embeddings=EMBEDDING),
-            EmbeddingsFilter(embeddings=EMBEDDING, k=2),
-            LongContextReorder(),
-        ]
-    )
-    inner = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=pipeline)
+    words = SharedWords(documents=DOCUMENTS, k=1)
+    pipeline = DocumentCompressorPipeline(transformers=[BACKWARDS, CrossEncoderReranker(model=Lengths(), top_n=2)])
+    inner = ContextualCompressionRetriever(base_retriever=words, base_compressor=pipeline)
     outer = ContextualCompressionRetriever(base_retriever=inner.with_retry(), base_compressor=Rebuilding())
     retrieve, *reranks = retriever_stages(outer)
     assert [stage.system for stage in (retrieve, *reranks)] == [
-        "BM25Retriever",
-        "EmbeddingsRedundantFilter(DeterministicFakeEmbedding)",
-        "EmbeddingsFilter(DeterministicFakeEmbedding)",
-        "LongContextReorder",
+        "SharedWords",
+        "Passing",
+        "CrossEncoderReranker(Lengths)",
         "Rebuilding",
     ]
     ranking = retrieve.retriever.retrieve_one(QUERY, 6)

@@ -17,7 +17,6 @@ from raglift.types.documents import Chunk
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
-    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
 ]
 
 

@@ -21,7 +21,6 @@ from raglift.errors import QueryFailed
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
-    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),
     pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning"),
 ]

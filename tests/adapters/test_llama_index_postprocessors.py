@@ -24,7 +24,6 @@ from raglift.types.rankings import Ranking
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
-    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
 ]
 
 QUERY = "Who saw the lantern in the storm?"

@@ -18,7 +18,6 @@ from raglift.adapters.llama_index import retriever_stages
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
-    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
 ]
 
 QUERY = "Who saw the lantern in the storm?"

@@ -28,7 +28,6 @@ from raglift.errors import QueryFailed, UnsupportedSystem
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
-    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
     # LlamaIndex looks at every attribute of an agent for its steps
     pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),
     pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning"),

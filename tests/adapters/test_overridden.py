@@ -42,7 +42,6 @@ import raglift as rl
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
-    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:This class is deprecated:DeprecationWarning"),
 ]
 

@@ -40,7 +40,6 @@ def own(index: DenseIndex, dataset: Dataset) -> Evaluation:
     return rl.evaluate(rl.DenseRetriever(index), dataset, ks=(1, 5, 10), depth="deep", candidates=CANDIDATES)
 
 
-@pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
 def test_llama_index_over_the_same_index_ranks_and_scores_the_same(
     index: DenseIndex, dataset: Dataset, query_vectors: dict[str, list[float]], own: Evaluation
 ) -> None:

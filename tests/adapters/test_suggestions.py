@@ -22,7 +22,6 @@ from raglift.errors import UnsupportedSystem
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("offline_llama_index"),
-    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
 ]
 
 LINES = [f"line {number} of a log that the keeper wrote at night" for number in range(5)]

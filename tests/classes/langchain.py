@@ -17,9 +17,8 @@ from langchain_classic.retrievers import (
 from langchain_classic.retrievers.document_compressors import (
     CrossEncoderReranker,
     DocumentCompressorPipeline,
-    EmbeddingsFilter,
+    LLMChainFilter,
 )
-from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.indexing.in_memory import InMemoryDocumentIndex
@@ -28,6 +27,7 @@ from langchain_core.runnables import ConfigurableField, RunnableBranch, Runnable
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter, TokenTextSplitter
+from tests.adapters.langchain_objects import Lengths
 
 from raglift.types.documents import Chunk
 
@@ -54,13 +54,6 @@ class Vectors(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self._corpus.embed([text])[0]
-
-
-class Lengths(BaseCrossEncoder):
-    """Scores a text by its length."""
-
-    def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
-        return [float(len(text)) for _, text in text_pairs]
 
 
 def document(chunk: Chunk) -> Document:
@@ -132,12 +125,12 @@ def cross(corpus: Corpus) -> Any:
     return CrossEncoderReranker(model=Lengths(), top_n=3)
 
 
-def nearest(corpus: Corpus) -> Any:
-    return EmbeddingsFilter(embeddings=Vectors(corpus), k=3)
+def judging(corpus: Corpus) -> Any:
+    return LLMChainFilter.from_llm(FakeListLLM(responses=["YES"]))
 
 
 def compression(corpus: Corpus) -> Any:
-    pipeline = DocumentCompressorPipeline(transformers=[nearest(corpus), cross(corpus)])
+    pipeline = DocumentCompressorPipeline(transformers=[judging(corpus), cross(corpus)])
     return ContextualCompressionRetriever(base_retriever=dense(corpus), base_compressor=pipeline)
 
 
@@ -170,8 +163,8 @@ def _runnable(path: str, make: Any) -> Case:
     return Case(f"{RUNNABLES}.{path}", make, "runnable", invoke)
 
 
-def _compressor(path: str, make: Any, setting: str = "", **about: Any) -> Case:
-    return Case(f"{COMPRESSORS}.{path}", make, "compressor", compress, setting, base=dense, **about)
+def _compressor(path: str, make: Any) -> Case:
+    return Case(f"{COMPRESSORS}.{path}", make, "compressor", compress, base=dense)
 
 
 def _transformer(path: str, make: Any) -> Case:
@@ -218,15 +211,9 @@ CASES: tuple[Case, ...] = (
     _runnable("branch.RunnableBranch", lambda c: RunnableBranch((lambda query: "E02" in query, diverse(c)), dense(c))),
     _compressor("cross_encoder_rerank.CrossEncoderReranker", cross),
     _compressor(
-        "base.DocumentCompressorPipeline", lambda c: DocumentCompressorPipeline(transformers=[nearest(c), cross(c)])
+        "base.DocumentCompressorPipeline", lambda c: DocumentCompressorPipeline(transformers=[judging(c), cross(c)])
     ),
-    _compressor("embeddings_filter.EmbeddingsFilter", nearest, "k"),
-    _compressor(
-        "embeddings_filter.EmbeddingsFilter",
-        lambda c: EmbeddingsFilter(embeddings=Vectors(c), k=None, similarity_threshold=0.3),
-        "similarity_threshold",
-        fewer="keeps what is near enough",
-    ),
+    _compressor("chain_filter.LLMChainFilter", judging),
     _transformer(
         "character.RecursiveCharacterTextSplitter",
         lambda c: RecursiveCharacterTextSplitter(chunk_size=200, chunk_overlap=0),

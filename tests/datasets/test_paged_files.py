@@ -11,9 +11,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from fpdf import FPDF
 from fpdf.enums import EncryptionMethod
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-import raglift as rl
 from raglift.datasets.documents import read_documents
 from raglift.errors import DatasetError, DocumentWarning, MissingDependency
 from raglift.types.documents import Document
@@ -87,25 +85,6 @@ def test_paragraphs_and_tables_of_a_docx_are_read(tmp_path: Path) -> None:
     document = read(tmp_path, "a.docx", word("The lamp", f"<w:tbl><w:tr>{cells}</w:tr></w:tbl>", LAMP))
     assert document.text == f"The lamp\n\na\tb\n\n{LAMP}"
     assert document.pages == ((0, len(document.text)),)
-
-
-@pytest.mark.filterwarnings("ignore:`langchain-community` is being sunset:DeprecationWarning")
-def test_offsets_of_langchains_pages_become_offsets_in_the_document(tmp_path: Path) -> None:
-    from langchain_community.document_loaders import PyPDFLoader
-
-    document = read(tmp_path, "manual.pdf", pdf(LAMP, f"{LAMP} {HORN}", HORN))
-    pages = PyPDFLoader(str(tmp_path / "manual.pdf")).load()
-    splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=True)
-    chunks = splitter.split_documents(pages)
-    data = rl.Dataset.from_dict({"When is the horn blown?": [{"doc": "manual.pdf", "page": 3}]}, documents=[document])  # type: ignore[dict-item]
-    evaluation = rl.evaluate(lambda query, k: chunks[:k], data, ks=(20,), match="coverage")
-    hits = evaluation.run.traces[0].stages[0].ranking.chunks
-    assert [document.text[hit.start : hit.end] for hit in hits] == [chunk.page_content for chunk in chunks]
-    covered = [hit for hit in hits if hit.start is not None and hit.start >= document.pages[2][0]]
-    assert evaluation.scores.mean("retrieve", "recall@20") == 1.0
-    assert len(covered) == 2
-    single = PyPDFLoader(str(tmp_path / "manual.pdf"), mode="single", pages_delimiter="\n\f").load()
-    assert single[0].page_content == document.text
 
 
 @pytest.mark.parametrize(

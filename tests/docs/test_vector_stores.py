@@ -57,7 +57,7 @@ def installed(*modules: str) -> bool:
 
 
 needs_qdrant = pytest.mark.skipif(
-    not installed("qdrant_client", "langchain_qdrant", "langchain_huggingface"),
+    not installed("qdrant_client", "langchain_qdrant"),
     reason="the Qdrant recipes were not run: qdrant-client or langchain-qdrant is not installed",
 )
 

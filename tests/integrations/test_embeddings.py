@@ -40,7 +40,10 @@ def test_llama_index(expected: rl.Evaluation) -> None:
     from raglift.integrations import LlamaIndexEmbedding
 
     chunks = rl.RecursiveChunker(1000, overlap=100).split(expected.dataset.documents)
-    nodes = [TextNode(text=chunk.text, metadata={}) for chunk in chunks]
+    nodes = [
+        TextNode(text=chunk.text, metadata={"doc_id": chunk.doc_id}, excluded_embed_metadata_keys=["doc_id"])
+        for chunk in chunks
+    ]
     index = VectorStoreIndex(nodes, embed_model=LlamaIndexEmbedding())
     found = rl.evaluate(index.as_retriever(similarity_top_k=10), expected.dataset)
     assert figures(found) == pytest.approx(figures(expected))

@@ -5,7 +5,6 @@ A case is a row of `CASES`: what a reranker does, the object that does it, and w
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,15 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import raglift as rl
-from raglift.testing.fakes import FakeRetriever
-from raglift.types.documents import Chunk
-from raglift.types.rankings import Ranking
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain_classic.retrievers.document_compressors import LLMChainExtractor
+from langchain_classic.retrievers.document_compressors import LLMChainExtractor
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models import FakeListLLM
 from llama_index.core.postprocessor import (
@@ -31,7 +22,11 @@ from llama_index.core.postprocessor import (
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
+import raglift as rl
 from raglift.adapters.llama_index_nodes import chunk_of
+from raglift.testing.fakes import FakeRetriever
+from raglift.types.documents import Chunk
+from raglift.types.rankings import Ranking
 
 pytestmark = pytest.mark.slow
 

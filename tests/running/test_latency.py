@@ -56,7 +56,7 @@ def rerank(reranker):
 def forward_passes():
     """The sizes of the batches that go through the embedded model's transformer, whoever asks it."""
     sizes = []
-    transformer = load_sentence_transformer("minilm", "float32")[0]
+    transformer = load_sentence_transformer("minilm", "own")[0]
     handle = transformer.register_forward_pre_hook(lambda _module, inputs: sizes.append(len(inputs[0]["input_ids"])))
     yield sizes
     handle.remove()

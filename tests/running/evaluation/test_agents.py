@@ -3,41 +3,26 @@
 import math
 import threading
 import time
-import warnings
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.tools import create_retriever_tool
+from langchain_openai import ChatOpenAI
+from langgraph.graph import START, StateGraph
+from tests.adapters.langchain_objects import DATASET, LINES, WORDS, SharedWords
 from typing_extensions import TypedDict
 
 import raglift as rl
 from raglift.errors import ConfigurationError, QueryFailed
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain.agents import create_agent
-    from langchain_community.retrievers import BM25Retriever
-    from langgraph.graph import START, StateGraph
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.tools import create_retriever_tool
-from langchain_openai import ChatOpenAI
-
 from raglift.testing import Answer, OpenAIServer
 
 pytestmark = pytest.mark.slow
-
-WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
-LINES = [f"The {word} keeper read a letter." for word in WORDS]
 
 
 class State(TypedDict):
     question: str
     answer: str
-
-
-@pytest.fixture
-def dataset():
-    return rl.Dataset.from_dict(
-        {f"Where was the {word} keeper?": [line] for word, line in zip(WORDS, LINES, strict=True)}
-    )
 
 
 class Agent:
@@ -48,7 +33,7 @@ class Agent:
         self.seconds = seconds
         self.fails = fails
         self.model = FakeListChatModel(responses=["the answer"]) if models else None
-        self.retriever = BM25Retriever.from_texts(LINES, k=1)
+        self.retriever = SharedWords.over(LINES, k=1)
         self._lock = threading.Lock()
 
     def node(self, state):
@@ -78,24 +63,24 @@ def searched(evaluation):
     ]
 
 
-def test_an_agent_is_saved_and_loaded_with_its_sessions_and_scored_as_one(dataset, tmp_path):
-    evaluation = rl.evaluate(Agent().graph, dataset)
+def test_an_agent_is_saved_and_loaded_with_its_sessions_and_scored_as_one(tmp_path):
+    evaluation = rl.evaluate(Agent().graph, DATASET)
     assert [str(metric) for metric in evaluation.scores.metrics if metric.name == "calls"] == ["calls"]
     assert evaluation.scores.mean("retrieve", "calls") == 2
-    assert evaluation.session_analysis().sessions == len(dataset)
+    assert evaluation.session_analysis().sessions == len(DATASET)
     evaluation.save(tmp_path / "run")
     again = rl.load_evaluation(tmp_path / "run")
     assert again.run.traces == evaluation.run.traces
     assert again.session_analysis().facts == evaluation.session_analysis().facts
 
 
-def test_each_query_is_asked_several_times_and_its_value_is_the_mean(dataset):
+def test_each_query_is_asked_several_times_and_its_value_is_the_mean():
     agent = Agent()
-    evaluation = rl.evaluate(agent.graph, dataset, repeats=3)
-    assert agent.asked == [query.text for _ in range(3) for query in dataset.queries]
+    evaluation = rl.evaluate(agent.graph, DATASET, repeats=3)
+    assert agent.asked == [query.text for _ in range(3) for query in DATASET.queries]
     first, second, third = searched(evaluation)[0]
     assert (first, second, third) == (
-        [dataset.queries[0].text, "young keeper"],
+        [DATASET.queries[0].text, "young keeper"],
         ["sad keeper", "tall keeper"],
         ["sad keeper", "sad keeper"],
     )
@@ -109,31 +94,31 @@ def test_each_query_is_asked_several_times_and_its_value_is_the_mean(dataset):
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-def test_a_query_that_fails_or_takes_too_long_keeps_the_calls_before(dataset, concurrency):
+def test_a_query_that_fails_or_takes_too_long_keeps_the_calls_before(concurrency):
     agent = Agent(seconds=1.5, fails=("deaf",))
-    evaluation = rl.evaluate(agent.graph, dataset, timeout=0.5, concurrency=concurrency, retries=0)
+    evaluation = rl.evaluate(agent.graph, DATASET, timeout=0.5, concurrency=concurrency, retries=0)
     traces = {trace.query_id: trace for trace in evaluation.run.traces}
     failed = {query_id: trace.error for query_id, trace in traces.items() if trace.error is not None}
     assert list(failed) == ["q3", "q9"]
     assert "no answer within the timeout of 0.5 seconds" in failed["q3"]
     assert "no second search" in failed["q9"]
     assert [[call.query for call in traces[one].calls] for one in failed] == [
-        [dataset.queries[2].text],
-        [dataset.queries[8].text],
+        [DATASET.queries[2].text],
+        [DATASET.queries[8].text],
     ]
     recall = evaluation.scores.of("retrieve", "session_recall@10")
     assert recall[[2, 8]].tolist() == [1, 1]  # the calls of a session that stopped count
 
 
-def test_a_run_that_was_stopped_asks_only_for_the_sessions_that_are_missing(dataset, tmp_path):
+def test_a_run_that_was_stopped_asks_only_for_the_sessions_that_are_missing(tmp_path):
     broken = Agent(fails=("lame", "blind", "deaf"))
     with pytest.raises(QueryFailed):
-        rl.evaluate(broken.graph, dataset, repeats=2, answers=tmp_path, on_error="raise")
+        rl.evaluate(broken.graph, DATASET, repeats=2, answers=tmp_path, on_error="raise")
     assert len(broken.asked) == 7
     mended = Agent()
-    evaluation = rl.evaluate(mended.graph, dataset, repeats=2, answers=tmp_path)
-    assert len(mended.asked) == 2 * len(dataset) - 6
-    whole = rl.evaluate(Agent().graph, dataset)
+    evaluation = rl.evaluate(mended.graph, DATASET, repeats=2, answers=tmp_path)
+    assert len(mended.asked) == 2 * len(DATASET) - 6
+    whole = rl.evaluate(Agent().graph, DATASET)
     assert searched(evaluation)[0][0] == searched(whole)[0][0]
     kept = evaluation.run.traces[0]
     assert kept.calls[0].stages[0].ranking == whole.run.traces[0].calls[0].stages[0].ranking
@@ -142,7 +127,7 @@ def test_a_run_that_was_stopped_asks_only_for_the_sessions_that_are_missing(data
     )
 
 
-def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency(dataset):
+def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency():
     for options, said in (
         (
             {"reranker": lambda query, texts: [0.0] * len(texts)},
@@ -152,31 +137,31 @@ def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency(dataset):
     ):
         agent = Agent()
         with pytest.raises(ConfigurationError, match=said):
-            rl.evaluate(agent.graph, dataset, **options)
+            rl.evaluate(agent.graph, DATASET, **options)
         assert agent.asked == []
 
 
-def test_settings_of_depth_have_no_effect_on_an_agent_and_it_is_said(dataset):
-    notes = rl.evaluate(Agent().graph, dataset, depth="deep", k=7).notes
+def test_settings_of_depth_have_no_effect_on_an_agent_and_it_is_said():
+    notes = rl.evaluate(Agent().graph, DATASET, depth="deep", k=7).notes
     for setting in ("k=7", "depth='deep'"):
         assert f"CompiledStateGraph: an agent asks for as many hits as it chooses, so {setting} has no effect" in notes
 
 
-def test_a_system_that_is_asked_once_is_not_asked_several_times(dataset):
-    found = r"repeats: found 3 with BM25Retriever, which is asked once for each query; expected 1, or an agent"
+def test_a_system_that_is_asked_once_is_not_asked_several_times():
+    found = r"repeats: found 3 with SharedWords, which is asked once for each query; expected 1, or an agent"
     with pytest.raises(ConfigurationError, match=found):
-        rl.evaluate(BM25Retriever.from_texts(LINES, k=1), dataset, repeats=3)
+        rl.evaluate(SharedWords.over(LINES, k=1), DATASET, repeats=3)
     for repeats in (0, True, 1.5, "2"):
         with pytest.raises(ConfigurationError, match=r"repeats: found .*; expected an integer, 1 or more"):
-            rl.evaluate(Agent().graph, dataset, repeats=repeats)
+            rl.evaluate(Agent().graph, DATASET, repeats=repeats)
 
 
-def test_secrets_of_the_environment_are_in_no_part_of_a_session(dataset, monkeypatch, tmp_path):
+def test_secrets_of_the_environment_are_in_no_part_of_a_session(monkeypatch, tmp_path):
     monkeypatch.setenv("LETTERS_API_KEY", "sk-verysecretkey-0123456789")
     texts = [f"{line} sk-verysecretkey-0123456789" for line in LINES]
     agent = Agent()
-    agent.retriever = BM25Retriever.from_texts(texts, k=1)
-    rl.evaluate(agent.graph, dataset).save(tmp_path / "run")
+    agent.retriever = SharedWords.over(texts, k=1)
+    rl.evaluate(agent.graph, DATASET).save(tmp_path / "run")
     for path in (tmp_path / "run").iterdir():
         assert b"verysecretkey" not in path.read_bytes()
 
@@ -188,7 +173,7 @@ def test_a_useless_first_search_hides_a_perfect_second_one_in_a_list_of_all_hits
     """A real agent, whose model words its second search anew, over a real index."""
     clutter = [f"The lamp of room {number} is a lamp with a lamp shade." for number in range(10)]
     facts = ["Old Marten lit the beacon in 1871.", "The beacon was lit for the herring fleet."]
-    retriever = BM25Retriever.from_texts([*clutter, *facts], k=10)
+    retriever = SharedWords.over([*clutter, *facts], k=10)
     data = rl.Dataset.from_dict({"who lit the lamp, and for whom?": facts})
 
     def replies(messages, schema):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from langchain.agents import create_agent
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from tests.adapters.langchain_objects import Model
 
 import raglift as rl
 from raglift.analysis.notes import retries_note
@@ -110,10 +110,6 @@ def test_an_agent_that_is_run_again_says_so():
             if left:
                 continue
             yield AIMessage("an answer")
-
-    class Model(GenericFakeChatModel):
-        def bind_tools(self, tools, **kwargs):
-            return self
 
     one = rl.Dataset.from_dict({"question 0": [TEXTS[0]]})
     run = rl.evaluate(create_agent(Model(messages=messages()), [search]), one, progress=False).run
