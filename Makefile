@@ -11,7 +11,7 @@
 #   make coverage   the branch coverage of the tests of make test; fails below fail_under in pyproject.toml
 #   make notebooks   run the notebooks again, in place
 #   make docs     the documentation as a site: site/index.html
-#   make picture  take the picture of README.md again, of the report as it is now
+#   make picture  take the pictures of the documentation again, of the report as it is now
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
 
 PYTHON ?= python3

@@ -1,4 +1,4 @@
-"""Take the picture of README.md: one question of a report, with its hits before and after reranking.
+"""Take the pictures of a report: its summary, and one question with its hits before and after reranking.
 
     python docs/assets/make_picture.py --fonts build/fonts
 
@@ -18,9 +18,9 @@ import raglift as rl
 from raglift.running import LocalSystem, build_retriever
 
 HERE = Path(__file__).resolve().parent
-QUESTION = "horn-keeps-going"
-"""A question in other words than its passage: the reranker finds what BM25 did not rank."""
-SIZE = {"width": 1200, "height": 860}
+PICTURES = {"summary.png": ("", 640), "report.png": ("#q=horn-keeps-going", 860)}
+"""Each picture, with what of the report it shows, and its height; the question is in other words than its passage."""
+WIDTH = 1200
 FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -39,30 +39,33 @@ FONTS = """<?xml version="1.0"?>
 
 
 def write_report(path: Path) -> None:
-    """Evaluate BM25 and the embedded reranker on the lighthouse corpus, and write the report."""
+    """Evaluate what `raglift demo` does, and write the report."""
     data = rl.load_dataset("lighthouse")
-    evaluation = rl.evaluate(build_retriever(data, LocalSystem("bm25")), data, reranker="late-interaction")
-    evaluation.report(path)
+    retriever = build_retriever(data, LocalSystem("hybrid"))
+    rl.evaluate(retriever, data, reranker="cross-encoder", k=20, candidates=20).report(path)
 
 
-def take(page_file: Path, picture: Path) -> None:
-    """Open the question in Chromium, and save what is on the screen."""
+def take(page_file: Path, folder: Path) -> None:
+    """Open the report in Chromium, and save what is on the screen."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport=SIZE, color_scheme="light", device_scale_factor=1.5)
-        page.goto(f"{page_file.as_uri()}#q={QUESTION}")
-        page.wait_for_timeout(1000)
-        page.screenshot(path=picture)
+        program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for name, (place, height) in PICTURES.items():
+            size = {"width": WIDTH, "height": height}
+            page = browser.new_page(viewport=size, color_scheme="light", device_scale_factor=1.5)
+            page.goto(page_file.as_uri() + place)
+            page.wait_for_timeout(5000)
+            page.screenshot(path=folder / name)
         browser.close()
 
 
 def main() -> None:
-    """Take the picture, with the fonts of a folder where one is given."""
+    """Take the pictures, with the fonts of a folder where one is given."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--fonts", type=Path, help="Folder with TrueType files, at any depth.")
-    parser.add_argument("-o", "--output", type=Path, default=HERE / "report.png")
+    parser.add_argument("-o", "--output", type=Path, default=HERE, help="Folder for the pictures.")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if given.fonts:

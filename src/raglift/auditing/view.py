@@ -138,7 +138,7 @@ def _explained(audit: Audit) -> Iterator[str]:
         f"n = {audit.labelled:,}."
     )
     if any(chunking.read_in_part is not None for chunking in audit.chunkings):
-        yield "Truncated chunks: those with more tokens than the embedding model minilm reads."
+        yield "Truncated chunks: those with more tokens than the embedding model bge-small reads."
     if any(not each.exact for chunking in audit.chunkings for each in chunking.attainable):
         yield "≤ An upper bound: too many chunks bear on a query to try every choice."
 

@@ -73,7 +73,7 @@ class AuditDataset:
     ks: Annotated[Several, typer.Option("-k")] = ("1,3,5,10",)
     """Depths of the attainable recall."""
     embedding: Annotated[str, typer.Option(autocompletion=completion(EMBEDDINGS))] = "bge-small"
-    """minilm counts the chunks that exceed its token limit; any other counts none."""
+    """bge-small counts the chunks that exceed its token limit; any other counts none."""
     strict: bool = False
     """Exit with code 1 if labels are broken; warnings do not matter."""
     as_json: Annotated[bool, typer.Option("--json")] = False

@@ -139,7 +139,7 @@ class _Exclusion(Model):
 
     def read(self) -> Exclusion:
         if not self.model_fields_set:
-            raise wrong("an exclusion that names nothing", "a part, as {reranker: late-interaction}")
+            raise wrong("an exclusion that names nothing", "a part, such as {reranker: cross-encoder}")
         return Exclusion(self.chunker, self.embedding, self.retriever, self.reranker)  # type: ignore[arg-type]
 
 
