@@ -55,6 +55,15 @@ def test_the_nearest_file_with_the_table_counts_and_paths_are_relative_to_it(pro
     assert nearer.options == {"dataset": "shop_support", "k": ["3"]}
 
 
+def test_the_example_of_the_documentation_sets_every_key(project: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/evaluate.md").read_text(encoding="utf-8")
+    example = page.partition("```text\n[tool.raglift]\n")[2].partition("```")[0]
+    project.write_text(f"[tool.raglift]\n{example}", encoding="utf-8")
+    found = find_project()
+    assert found is not None
+    assert found.options.keys() == fields_of(ProjectSettings).keys()
+
+
 @pytest.mark.parametrize(
     ("written", "where", "found"),
     [
