@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -11,8 +13,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +51,33 @@ def test_an_installed_wheel_loads_a_corpus_anywhere(wheel: Path, tmp_path: Path)
     assert done.stdout.split() == [str(site / "raglift" / "__init__.py"), "43", "20", "43"]
 
 
+@pytest.mark.slow
+def test_the_hook_of_pre_commit_refuses_a_label_that_is_not_in_its_document(run, tmp_path: Path) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert {"id", "name", "entry", "language", "files"} <= hook.keys()
+    assert (hook["language"], hook.get("pass_filenames", True)) == ("python", True)
+    assert [bool(re.search(hook["files"], path)) for path in ("retrieval/queries.jsonl", "queries.json")] == [
+        True,
+        False,
+    ]
+    program, *command = shlex.split(hook["entry"])
+    assert program in PROJECT["scripts"]
+    (tmp_path / "tower.txt").write_text("The keeper climbed the tower at dusk and trimmed the wick.", encoding="utf-8")
+    files = [tmp_path / name / "queries.jsonl" for name in ("good", "broken")]
+    for file, passage in zip(files, ("climbed the tower at dusk", "climbed the mast at dawn"), strict=True):
+        file.parent.mkdir()
+        label = {"id": "q1", "query": "Who?", "relevant": [{"doc": "tower.txt", "text": passage}]}
+        file.write_text(json.dumps(label) + "\n", encoding="utf-8")
+    documents = ("--documents", tmp_path / "tower.txt")
+    assert run(*command, *documents, files[0])[0] == 0
+    code, out, _ = run(*command, *documents, *files)
+    assert (code, [out.count(line) for line in ("labels: 0 broken", "labels: 1 broken")]) == (1, [1, 1])
+
+
 def test_every_direct_dependency_is_pinned() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [
-        *project["dependencies"],
-        *(name for extra in project["optional-dependencies"].values() for name in extra),
+        *PROJECT["dependencies"],
+        *(name for extra in PROJECT["optional-dependencies"].values() for name in extra),
     ]
     names = {normalized(re.split(r"[\[<>=! ]", requirement)[0]) for requirement in wanted} - {"raglift"}
     pins = {}
