@@ -105,7 +105,7 @@ def test_commands_take_what_the_command_line_does_not_say(run: Run, project: Pat
     passed, out, _ = run("gate", "run", "--json")
     assert (passed, [check["name"] for check in json.loads(out)["checks"]]) == (0, ["ndcg@4", "recall@4"])
     assert run("gate", "run", "--min", "ndcg@4=0.99")[0] == 1
-    assert run("labels", "check", "--json")[0] == 0
+    assert run("labels", "check", "--json", "--embedding", "none")[0] == 0
     Path("sweep.yaml").write_text("retrievers: [bm25]\nks: [2]\n", encoding="utf-8")
     code, out, _ = run("sweep", "sweep.yaml", "-o", "sweep", "--json")
     sweep = json.loads(Path("sweep/sweep.json").read_text(encoding="utf-8"))["sweep"]
