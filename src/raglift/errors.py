@@ -103,11 +103,15 @@ class LabelWarning(UserWarning):
     """Some rows of a file of labels were left out by a filter."""
 
 
+class PluginWarning(UserWarning):
+    """An adapter or metric of another installed package cannot be used, and is left out."""
+
+
 class RankingWarning(UserWarning):
     """Figures of rankings may not mean what they seem to: no labelled id is in them, or ranks contradict scores."""
 
 
-OWN_WARNINGS = (DocumentWarning, LabelWarning, RankingWarning)
+OWN_WARNINGS = (DocumentWarning, LabelWarning, PluginWarning, RankingWarning)
 """The warnings that the command line shows in one line each."""
 
 

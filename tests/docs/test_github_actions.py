@@ -1,7 +1,8 @@
-"""The workflow for GitHub: it is sound and safe, and its commands do what the page says, run by bash one by one."""
+"""The workflow and the action for GitHub are sound and safe, and their commands do what the page says, run by bash."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -23,6 +24,9 @@ TEXT = FILE.read_text(encoding="utf-8")
 # YAML takes the word on for true
 WORKFLOW = {"on" if name is True else name: value for name, value in yaml.safe_load(TEXT).items()}
 JOBS = WORKFLOW["jobs"]
+GATE, COMMENT = (JOBS[name]["steps"] for name in ("gate", "comment"))
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+OURS = "OWNER/raglift@COMMIT"
 SHOWN, INSTEAD = read_page(ROOT / "docs" / "how-to" / "github_actions.md").of("yaml")
 
 SYSTEM = """
@@ -47,27 +51,28 @@ def test_the_page_shows_the_workflow() -> None:
     assert SHOWN.text == TEXT
 
 
-def schema_says(workflow: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = folder / "workflow.yml"
-    path.write_text(workflow if isinstance(workflow, str) else yaml.safe_dump(workflow), encoding="utf-8")
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(path)]
+def schema_says(what: object, folder: Path, schema: str = "workflows") -> subprocess.CompletedProcess[str]:
+    path = folder / "checked.yml"
+    path.write_text(what if isinstance(what, str) else yaml.safe_dump(what), encoding="utf-8")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.github-{schema}", str(path)]
     return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.mark.slow
 def test_the_workflow_is_one_by_githubs_schema_also_with_the_other_baseline(tmp_path: Path) -> None:
-    steps = JOBS["gate"]["steps"]
-    place = [step.get("id") for step in steps].index("baseline")
-    more = [*steps[:place], *yaml.safe_load(INSTEAD.text), *steps[place:]]
+    place = [step.get("uses") for step in GATE].index(OURS)
+    more = [*GATE[:place], *yaml.safe_load(INSTEAD.text), *GATE[place:]]
     changed = {**WORKFLOW, "jobs": {**JOBS, "gate": {**JOBS["gate"], "steps": more}}}
     for workflow in (TEXT, changed):
         said = schema_says(workflow, tmp_path)
         assert said.returncode == 0, said.stdout + said.stderr
     assert schema_says(TEXT.replace("runs-on:", "run-on:"), tmp_path).returncode == 1
+    assert schema_says(ACTION, tmp_path, "actions").returncode == 0
 
 
 def test_every_action_is_pinned_and_the_version_is_told() -> None:
     used = re.findall(r"uses: (.+)", TEXT + INSTEAD.text)
+    used.remove(OURS)
     assert len(used) > 6
     assert [line for line in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
 
@@ -81,11 +86,24 @@ def test_a_strangers_code_gets_neither_a_secret_nor_a_token_that_may_write() -> 
     }
     assert "secrets." not in TEXT
     assert "checkout" not in str(JOBS["comment"])
-    for step in (step for job in JOBS.values() for step in job["steps"]):
+    for step in (*GATE, *COMMENT, *ACTION["runs"]["steps"]):
         # What a pull request is called would else be read as a part of the command
         assert "${{" not in step.get("run", "")
         if "checkout" in step.get("uses", ""):
             assert step["with"]["persist-credentials"] is False
+
+
+def expanded(step: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of the action with its inputs in their places; any other step as it is."""
+    if step.get("uses") != OURS:
+        return [step]
+    assert step["with"].keys() <= ACTION["inputs"].keys()
+    inputs = {name: each.get("default") for name, each in ACTION["inputs"].items()} | step["with"]
+    assert None not in inputs.values()
+    return [
+        {**inner, "env": {name: inputs[text.removeprefix("${{ inputs.")[:-3]] for name, text in inner["env"].items()}}
+        for inner in ACTION["runs"]["steps"]
+    ]
 
 
 Outcomes = dict[str, int]
@@ -103,7 +121,7 @@ def does_run(step: dict[str, Any], failed: bool, outcomes: Outcomes) -> bool:
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
-    """Run the commands of a job in a folder, in their order and under their conditions; returns their exit codes."""
+    """Run the commands of steps in a folder, in their order and under their conditions; returns their exit codes."""
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "raglift").write_text(
@@ -118,10 +136,10 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_REPOSITORY", "keeper/lighthouse")
 
-    def run(name: str, folder: Path, without: tuple[str, ...] = ("Install",)) -> Outcomes:
+    def run(steps: list[dict[str, Any]], folder: Path, without: tuple[str, ...] = ("Install",)) -> Outcomes:
         outcomes: Outcomes = {}
         failed = False
-        for step in JOBS[name]["steps"]:
+        for step in itertools.chain.from_iterable(map(expanded, steps)):
             if "run" not in step or step["name"] in without or not does_run(step, failed, outcomes):
                 continue
             script = folder / "step.sh"
@@ -141,6 +159,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
         return outcomes
 
     assert WORKFLOW["defaults"] == {"run": {"shell": "bash"}}
+    assert {step["shell"] for step in ACTION["runs"]["steps"]} == {"bash"}
     return run
 
 
@@ -168,29 +187,46 @@ def project(tmp_path: Path, job: Job) -> Path:
     shutil.copy(corpus.folder / "queries.jsonl", folder / "retrieval")
     (folder / "my_rag.py").write_text(SYSTEM, encoding="utf-8")
     (folder / "good.py").write_text(SYSTEM, encoding="utf-8")
-    others = tuple(step["name"] for step in JOBS["gate"]["steps"] if step.get("name") not in (None, "Evaluate"))
-    assert job("gate", folder, without=others) == {"Evaluate": 0}
+    assert job(GATE, folder, without=("Install", "Score the baseline", "Gate", "Report")) == {"Evaluate": 0}
     (folder / "base" / "retrieval").mkdir(parents=True)
-    (folder / "runs" / "now").rename(folder / "base" / "retrieval" / "baseline")
+    (folder / "raglift-results" / "runs" / "now").rename(folder / "base" / "retrieval" / "baseline")
     return folder
 
 
 @pytest.mark.full
 def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project: Path, job: Job) -> None:
     (project / "my_rag.py").write_text(WORSE, encoding="utf-8")
-    assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
-    summary = (project / "summary.md").read_text(encoding="utf-8")
+    assert job(GATE, project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
+    results = project / "raglift-results"
+    summary = (results / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("### ❌ retrieval: FAILED")
     # The same hits in another order: the bounds hold, and only compared with the baseline is it worse
     assert re.search(r"✅ pass \| recall@10", summary)
     assert re.search(r"❌ FAIL\*\* \| NDCG@10", summary)
     assert summary.strip() in (project / "step_summary.md").read_text(encoding="utf-8")
     assert "::error" in (project / "Gate.txt").read_text(encoding="utf-8")
-    assert (project / "gate.xml").read_text(encoding="utf-8").count("<failure") == 1
-    assert (project / "report.html").stat().st_size > 10_000
-    uploaded = next(step for step in JOBS["gate"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert (results / "gate.xml").read_text(encoding="utf-8").count("<failure") == 1
+    assert (results / "report.html").stat().st_size > 10_000
+    uploaded = next(step for step in GATE if "upload-artifact" in step.get("uses", ""))
     assert uploaded["if"] == "${{ !cancelled() }}"
-    assert all((project / name).is_file() for name in uploaded["with"]["path"].split())
+    files = {path.name for path in project.glob(uploaded["with"]["path"])}
+    assert files == {"summary.md", "gate.xml", "report.html"}
+
+
+@pytest.mark.slow
+def test_the_action_measures_and_decides_and_no_input_is_read_as_a_command(tmp_path: Path, job: Job) -> None:
+    output = "out $(touch injected) `touch injected`"
+    inputs = {"dataset": "lighthouse", "evaluate": "--retriever=bm25\n\n--chunker=recursive:400/0\n", "output": output}
+    inputs |= {"baseline": "none; touch injected", "gate": "--min=ndcg@10=0.9\n"}
+    outcomes = job([{"uses": OURS, "with": inputs}], tmp_path, without=("Install", "Report"))
+    assert outcomes == {"Evaluate": 0, "baseline": 0, "Gate": 1}
+    assert not (tmp_path / "injected").exists()
+    assert "::warning title=No baseline::" in (tmp_path / "Score the baseline.txt").read_text(encoding="utf-8")
+    assert "::error" in (tmp_path / "Gate.txt").read_text(encoding="utf-8")
+    summary = (tmp_path / "step_summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("### ❌ retrieval: FAILED")
+    assert summary == (tmp_path / output / "summary.md").read_text(encoding="utf-8")
+    assert "recursive:400/0" in (tmp_path / output / "runs" / "now" / "run.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("earlier", ["", "101\n102\n"])
@@ -200,7 +236,7 @@ def test_there_is_one_comment_which_is_edited(tmp_path: Path, job: Job, earlier:
     (tmp_path / "found").mkdir()
     if summary:
         (tmp_path / "found" / "summary.md").write_text(summary, encoding="utf-8")
-    assert job("comment", tmp_path) == {"Comment": 0}
+    assert job(COMMENT, tmp_path) == {"Comment": 0}
     marker, *told = (tmp_path / "comment.md").read_text(encoding="utf-8").splitlines()
     assert (summary or "❌ Retrieval was not measured to the end.").strip() in told
     assert told[-1] == "[The run and its report](https://github.com/keeper/lighthouse/actions/runs/42)"
@@ -214,16 +250,16 @@ def test_there_is_one_comment_which_is_edited(tmp_path: Path, job: Job, earlier:
 
 
 def test_what_a_pull_request_made_of_the_summary_is_cut_and_no_link_is_followed(tmp_path: Path, job: Job) -> None:
-    download = next(step for step in JOBS["comment"]["steps"] if "download-artifact" in step.get("uses", ""))
+    download = next(step for step in COMMENT if "download-artifact" in step.get("uses", ""))
     assert download["with"]["path"] == "found"  # where it can replace nothing of the job's own
     (tmp_path / "earlier.txt").touch()
     found = tmp_path / "found"
     found.mkdir()
     (found / "summary.md").write_text("x" * 1_000_000, encoding="utf-8")
-    assert job("comment", tmp_path) == {"Comment": 0}
+    assert job(COMMENT, tmp_path) == {"Comment": 0}
     assert 60_000 < (tmp_path / "comment.md").stat().st_size < 65_536  # what GitHub takes
     (found / "summary.md").unlink()
     (tmp_path / "token").write_text("secret", encoding="utf-8")
     (found / "summary.md").symlink_to(tmp_path / "token")
-    assert job("comment", tmp_path) == {"Comment": 0}
+    assert job(COMMENT, tmp_path) == {"Comment": 0}
     assert "secret" not in (tmp_path / "comment.md").read_text(encoding="utf-8")

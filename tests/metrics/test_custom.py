@@ -321,27 +321,6 @@ def test_what_a_damaged_run_says_of_a_metric_is_not_believed(tmp_path: Path) -> 
         rl.load_evaluation(tmp_path / "run")
 
 
-def test_installed_packages_are_asked_for_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Entry:
-        name, value = "early", "our_metrics:early"
-
-        def load(self) -> None:
-            metric("early")(lambda ranking: ranking.relevant[0])
-
-    class Broken(Entry):
-        name = "broken"
-
-        def load(self) -> None:
-            raise ImportError("no such module")
-
-    registry._load_installed.cache_clear()
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Entry(), Broken()])
-    assert parse("ndcg@3").name == "ndcg"
-    assert "early" not in MEASURES
-    with pytest.warns(UserWarning, match="the metric 'broken' .* is left out: no such module"):
-        assert str(parse("early@3")) == "early@3"
-
-
 def test_a_change_of_a_function_is_noticed() -> None:
     def define(power: int) -> str | None:
         return registry.code_of(metric("powered")(lambda ranking: ranking.relevant[0] ** power))

@@ -138,4 +138,4 @@ def test_a_file_says_the_budget_before_the_project_does(
 ) -> None:
     file = tmp_path / "sweep.yaml"
     file.write_text(f"dataset: lighthouse\n{written}\n", encoding="utf-8")
-    assert load_sweep(file, budget=project).budget == budget
+    assert load_sweep(file, defaults={"budget": project}).budget == budget

@@ -1,3 +1,5 @@
+from .base import Adapter as Adapter
+from .base import is_from as is_from
 from .embeddings import LangChainEmbedder as LangChainEmbedder
 from .embeddings import embedder_by_name as embedder_by_name
 from .functions import chunk_and_score as chunk_and_score

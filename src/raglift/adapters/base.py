@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from raglift.errors import UnsupportedSystem
+from raglift.utilities.plugins import installed, leave_out
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.types.documents import Chunk
 
 
 _MODULES = ("langchain", "llama_index", "haystack", "functions")
-"""Modules of this package with an `ADAPTER`, in the order in which they are asked."""
+"""Modules of this package with an `ADAPTER`, in the order in which they are asked; plugins are before the last."""
+_GROUP = "raglift.adapters"
+"""Of the entry points by which installed packages offer an `Adapter`."""
+
+
+def _no_reranker(reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:  # noqa: ARG001
+    raise UnsupportedSystem(
+        f"reranker: found a {type(reranker).__name__}, which retrieves; expected a reranker, such as a function of a "
+        "query and texts"
+    )
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """What an adapter of a framework has: one for each framework, in a table at the end of its module."""
+    """What an adapter of a framework has: one for each framework, in a table at the end of its module.
+
+    An installed package offers one by an entry point of the group `raglift.adapters`.
+    """
 
     name: str
     """The framework's name, for people."""
@@ -37,9 +52,9 @@ class Adapter:
     hits as there are candidates. `doc_key` is the metadata key that holds a result's document id; None for the
     framework's usual ones. Raises `UnsupportedSystem` for an object of the framework that retrieves nothing.
     """
-    reranker_stages: Callable[..., list[RerankStage]]
+    reranker_stages: Callable[..., list[RerankStage]] = _no_reranker
     """Returns the stages of a reranker: `reranker_stages(reranker, as_deployed=…)`; raises `UnsupportedSystem`."""
-    chunk_and_score: Callable[[Any, str | None], tuple[Chunk, float | None] | None]
+    chunk_and_score: Callable[[Any, str | None], tuple[Chunk, float | None] | None] = lambda _, __: None
     """Returns one result of a retriever as a chunk and a score, by a `doc_key`; None if it is not such a result."""
     packages: tuple[str, ...] = ()
     """The distributions whose versions a run records."""
@@ -59,7 +74,25 @@ def adapter_of(obj: Any) -> Adapter | None:
 @cache
 def adapters() -> tuple[Adapter, ...]:
     """Return all adapters; none of them imports its framework before it is used."""
-    return tuple(import_module(f"raglift.adapters.{name}").ADAPTER for name in _MODULES)
+    *frameworks, functions = (import_module(f"raglift.adapters.{name}").ADAPTER for name in _MODULES)
+    return (*frameworks, *_plugins(), functions)
+
+
+def _plugins() -> Iterator[Adapter]:
+    """Yield the adapters of installed packages; one that fails at an object does not own it."""
+    for name, adapter in installed(_GROUP).items():
+        if not isinstance(adapter, Adapter):
+            leave_out(name, f"found a {type(adapter).__name__}; expected a raglift.adapters.Adapter")
+            continue
+
+        def owns(obj: Any, name: str = name, adapter: Adapter = adapter) -> bool:
+            try:
+                return bool(adapter.owns(obj))
+            except Exception as error:  # noqa: BLE001 — another's object must not fail for it
+                leave_out(name, f"owns() failed at a {type(obj).__name__}: {type(error).__name__}: {error}")
+                return False
+
+        yield replace(adapter, owns=owns)
 
 
 def accepted(what: str) -> str:

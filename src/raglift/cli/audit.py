@@ -36,19 +36,24 @@ _LISTED = 20
 
 
 def run(request: AuditDataset) -> None:
-    """Load, audit, print; with `--strict`, exit 1 when labels are broken."""
+    """Check one dataset after the other; with `--strict`, exit 1 when labels are broken."""
+    code = max(_check(dataset, request) for dataset in request.datasets)
+    if code:
+        raise typer.Exit(code)
+
+
+def _check(source: str, request: AuditDataset) -> int:
+    """Load, audit, print; return the exit code."""
     from rich.console import Console
 
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
     try:
-        dataset = load_dataset(
-            request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
-        )
+        dataset = load_dataset(source, documents=request.documents, encoding=request.encoding, include=request.include)
     except (DatasetError, CorpusError) as error:
         if not error.faults:
             raise
-        raise typer.Exit(_show_faults(error, request)) from None
+        return _show_faults(error, source, request)
     chunkers = request.chunker or ([CHUNKER] if dataset.documents else [])
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
@@ -56,14 +61,13 @@ def run(request: AuditDataset) -> None:
         print_json(_as_json(audited))
     else:
         print_document(view_of(audited), Console())
-    if request.strict and audited.broken:
-        raise typer.Exit(_BROKEN)
+    return _BROKEN if request.strict and audited.broken else 0
 
 
-def _show_faults(error: DatasetError | CorpusError, request: AuditDataset) -> int:
+def _show_faults(error: DatasetError | CorpusError, source: str, request: AuditDataset) -> int:
     """Show every fault of what could not be loaded, or of a corpus of which no label resolves; return the exit code."""
     if request.as_json:
-        print_json({"dataset": request.dataset, "faults": error.faults})
+        print_json({"dataset": source, "faults": error.faults})
     is_labels, title = True, str(error)
     if isinstance(error, DatasetError):
         read_as = "" if error.read_as is None else f" (read as {error.read_as})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass
@@ -44,6 +45,14 @@ RARE = "rare"
 """For `Annotated`: only `--help-all` lists the option."""
 
 
+@dataclass(frozen=True)
+class FromProject:
+    """For `Annotated`: where the command line leaves the parameter out, `[tool.raglift]` of the project sets it."""
+
+    key: str
+    """The key in that table."""
+
+
 class Command(TyperCommand):
     """A command whose help ends with examples and its exit codes; `--help-all` lists options that few need too."""
 
@@ -55,6 +64,24 @@ class Command(TyperCommand):
     """What each exit code means."""
     rare: ClassVar[frozenset[str]] = frozenset()
     """The options that only `--help-all` lists."""
+    project: ClassVar[Mapping[str, str]] = {}
+    """The parameters whose defaults a project can set, and the key of `[tool.raglift]` for each."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; what it leaves out is as the project says, and a line on stderr says so."""
+        is_help = ctx.resilient_parsing or _HELP.intersection(args)
+        project = None if is_help or not self.project else resolve_name("raglift.cli.project:find_project")()
+        if project is not None:
+            keys = [(each, self.project.get(each.name or "")) for each in self.params]
+            ctx.default_map = {
+                each.name or "": _value_of(each, project.options[key]) for each, key in keys if key in project.options
+            }
+        rest = super().parse_args(ctx, args)
+        if project is not None:
+            sources = {key: ctx.get_parameter_source(name) for name, key in self.project.items()}
+            taken = [key for key, source in sources.items() if source is not None and source.name == "DEFAULT_MAP"]
+            sys.stderr.write(project.taken(taken))
+        return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, in a narrow terminal with more space for what they mean."""
@@ -108,6 +135,12 @@ class Group(TyperGroup):
         """Write the first steps below the list of all commands."""
         if ctx.parent is None:
             _write_lines(formatter, "First steps", FIRST_STEPS)
+
+
+def _value_of(parameter: Any, value: Any) -> Any:
+    """Return a setting of the project as click takes it: a list where several values can be given."""
+    is_several = parameter.nargs == -1 or getattr(parameter, "multiple", False)
+    return [value] if is_several and not isinstance(value, list) else value
 
 
 def _help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
@@ -168,6 +201,7 @@ def command(
             "examples": tuple(examples),
             "exit_codes": {**EXIT_CODES, **(exit_codes or {})},
             "rare": frozenset(name for name, field in _fields(options).items() if field.is_rare),
+            "project": {name: field.project for name, field in _fields(options).items() if field.project},
         }
         cls = type(options.__name__, (Command,), attributes)
         group.command(name, cls=cls, help=options.__doc__, short_help=summary, rich_help_panel=panel)(
@@ -185,6 +219,7 @@ def _show_all(ctx: typer.Context, is_set: bool) -> None:
         raise typer.Exit
 
 
+_HELP = {"--help", "--help-all"}
 _HELP_ALL = "help_all"
 _HELP_ALL_PARAMETER = inspect.Parameter(
     _HELP_ALL,
@@ -206,6 +241,8 @@ class _Field:
     """The description for typer and, of several values, what separates them."""
     default: Any
     is_rare: bool
+    project: str
+    """The key of `[tool.raglift]` that sets its default; empty for none."""
 
 
 def _fields(options: type) -> dict[str, _Field]:
@@ -230,8 +267,9 @@ def _fields(options: type) -> dict[str, _Field]:
                 continue
             info = _option(setting)
         is_rare = RARE in extras or name not in declared_names
+        project = next((extra.key for extra in extras if isinstance(extra, FromProject)), "")
         extras = [extra for extra in extras if inspect.isfunction(extra)]
-        declared[name] = _Field(base, (_with_help(info, setting), *extras), setting.default, is_rare)
+        declared[name] = _Field(base, (_with_help(info, setting, project), *extras), setting.default, is_rare, project)
     return declared
 
 
@@ -243,9 +281,10 @@ def _option(setting: Setting) -> Any:
     return typer.Option(f"--{setting.name.replace('_', '-')}") if is_off else typer.Option()
 
 
-def _with_help(info: OptionInfo | ArgumentInfo, setting: Setting) -> OptionInfo | ArgumentInfo:
+def _with_help(info: OptionInfo | ArgumentInfo, setting: Setting, project: str) -> OptionInfo | ArgumentInfo:
     info = copy(info)
     info.help = info.help or setting.description.replace("`", "")
+    info.help += f" [pyproject.toml: {project}]" if project else ""
     return info
 
 

@@ -31,7 +31,7 @@ from raglift.cli.arguments import (
     completion,
     corpus_names,
 )
-from raglift.cli.command import MEASURE, RARE, command, new_group
+from raglift.cli.command import MEASURE, RARE, FromProject, command, new_group
 
 group = new_group()
 
@@ -65,7 +65,7 @@ class Compare:
     confidence: float = 0.95
     """Confidence level of the intervals."""
     match: CompareMatch = None
-    budget: PromptBudget = None
+    budget: Annotated[PromptBudget, FromProject("budget")] = None
     by_tag: bool = False
     """Also show results for each query tag."""
     details: Annotated[bool, typer.Option("--all")] = False

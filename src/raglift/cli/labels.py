@@ -17,7 +17,6 @@ from raglift.cli.arguments import (
     AsJson,
     Chunkers,
     Concurrency,
-    DatasetSource,
     Documents,
     Encoding,
     Estimate,
@@ -33,7 +32,7 @@ from raglift.cli.arguments import (
     corpus_names,
     separate_named,
 )
-from raglift.cli.command import RARE, command, new_group
+from raglift.cli.command import RARE, FromProject, command, new_group
 
 group = new_group()
 """Those of the group `labels`."""
@@ -59,9 +58,14 @@ CorpusName = Annotated[
 )
 @dataclass(frozen=True)
 class AuditDataset:
-    """Check the labels of a dataset, and what chunkers do to the labelled passages. Nothing is retrieved."""
+    """Check the labels of datasets, and what chunkers do to the labelled passages. Nothing is retrieved."""
 
-    dataset: DatasetSource
+    datasets: Annotated[
+        tuple[str, ...],
+        typer.Argument(autocompletion=completion(corpus_names)),
+        FromProject("dataset"),
+    ]
+    """Bundled corpora by name, .jsonl files of queries, or datasets' files or folders (see labels convert)."""
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()

@@ -35,7 +35,7 @@ from raglift.cli.arguments import (
     corpus_names,
     metric_names,
 )
-from raglift.cli.command import MEASURE, RARE, START, command, new_group
+from raglift.cli.command import MEASURE, RARE, START, FromProject, command, new_group
 from raglift.running.settings import Settings
 
 group = new_group()
@@ -112,7 +112,7 @@ class Walkthrough:
 class Evaluate(Settings):
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
 
-    dataset: DatasetSource
+    dataset: Annotated[DatasetSource, FromProject("dataset")]
     system: str | None = None
     """Your own system: module:name of a retriever, query engine or function, or of a function without arguments that
     returns one; the address of an HTTP service; or an MCP server: 'mcp:COMMAND#tool' or mcp+http://…#tool."""
@@ -122,14 +122,14 @@ class Evaluate(Settings):
     reranker: Reranker = "none"
     chunker: Chunker = CHUNKER
     candidates: int | None = None
-    ks: Annotated[Several, typer.Option("-k")] = ()
+    ks: Annotated[Several, typer.Option("-k"), FromProject("k")] = ()
     """Depths of the metrics: numbers of hits and budgets of context tokens, such as '1,5,tokens(2000)'. Default:
     1,3,5,10, and the depth that all stages return if that is less."""
     metrics: Metrics = ()
-    match: Annotated[str, choice(MATCH_RULES)] = "containment"
+    match: Annotated[str, choice(MATCH_RULES), FromProject("match")] = "containment"
     """Match rule: containment (a single hit must contain the passage), coverage (hits may cover it together: fair
     across chunk sizes, the default of sweeps) or fuzzy (for scanned or cleaned texts)."""
-    budget: int | None = None
+    budget: Annotated[int | None, typer.Option(), FromProject("budget")] = None
     """Tokens of hits in a prompt, such as 2000: as many hits are requested as fill it, and recall is measured up to it.
     Default: none."""
     concurrency: int = 1
@@ -174,7 +174,7 @@ class Trace:
     for the application.
     """
 
-    data: Annotated[str, typer.Option(autocompletion=completion(corpus_names))]
+    data: Annotated[str, typer.Option(autocompletion=completion(corpus_names)), FromProject("dataset")]
     """Labelled queries: a bundled corpus by name, a .jsonl file, or a dataset's file or folder."""
     files: Annotated[tuple[Path, ...], typer.Argument()] = ()
     """Files of traces or folders of them: JSON or JSON Lines, also packed with gzip."""
@@ -205,12 +205,12 @@ class Trace:
     """With --listen: stop when so many traces have come in whole."""
     idle: Annotated[float | None, RARE] = None
     """With --listen: stop when nothing came for so many seconds, at the start too."""
-    ks: Annotated[Several, typer.Option("-k")] = ()
+    ks: Annotated[Several, typer.Option("-k"), FromProject("k")] = ()
     """Depths of the metrics: of measures of sessions, the first hits of each call."""
     metrics: Annotated[Several, typer.Option(autocompletion=completion(metric_names))] = ()
     """Metrics, such as 'session_ndcg@10,recall@calls(1)'. Default: those of sessions."""
     profile: Annotated[Profile, RARE] = "default"
-    match: Annotated[str, choice(MATCH_RULES)] = "containment"
+    match: Annotated[str, choice(MATCH_RULES), FromProject("match")] = "containment"
     """Match rule, as in evaluate."""
     match_threshold: Annotated[float | None, RARE] = None
     """Share of the passage to cover (default 0.5), or similarity for fuzzy (default 0.9)."""

@@ -27,7 +27,7 @@ from raglift.cli.arguments import (
     metric_names,
     separate_paths,
 )
-from raglift.cli.command import CI, FILES, MORE, RARE, command, new_group
+from raglift.cli.command import CI, FILES, MORE, RARE, FromProject, command, new_group
 
 group = new_group()
 
@@ -56,7 +56,9 @@ class Gate:
 
     run: Annotated[Path, typer.Argument()]
     """Folder of a saved evaluation, or of one cell of a sweep."""
-    minimum: Annotated[Several, typer.Option("--min", autocompletion=completion(metric_names))] = ()
+    minimum: Annotated[
+        Several, typer.Option("--min", autocompletion=completion(metric_names)), FromProject("target")
+    ] = ()
     """Lowest means that pass, such as 'ndcg@10=0.75,mrr=0.6' or retrieve:recall@50=0.9."""
     maximum: Annotated[
         Several,
@@ -70,7 +72,7 @@ class Gate:
     """Metrics that must not be worse than the baseline's at the last stage, such as 'ndcg@10,mrr'."""
     margin: float = 0.0
     """Largest drop of the mean that is accepted."""
-    budget: PromptBudget = None
+    budget: Annotated[PromptBudget, FromProject("budget")] = None
     dataset: Annotated[str | None, typer.Option(autocompletion=completion(corpus_names))] = None
     """Labelled dataset, as in evaluate, all queries of which the run must have answered."""
     documents: Documents = None
@@ -135,7 +137,7 @@ class Score:
 
     run: Annotated[tuple[Path, ...], separate_paths]
     """Rankings: TREC run, .jsonl or .parquet files. Several are compared in a table."""
-    qrels: Annotated[str, typer.Option(autocompletion=completion(corpus_names))]
+    qrels: Annotated[str, typer.Option(autocompletion=completion(corpus_names)), FromProject("dataset")]
     """Labels: TREC qrels, .jsonl, .parquet, or a dataset whose labels are ids or documents."""
     metrics: Annotated[Several, typer.Option(autocompletion=completion(metric_names))] = ()
     """Metrics by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
+from raglift.cli.project import find_project
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from raglift.sweep.specification.record import Sweep
 
 
+_FIELDS = {"dataset": "dataset", "k": "ks", "match": "match", "budget": "budget"}
+"""What a project says where the sweep's file does not: the keys of `[tool.raglift]`, and the fields of a sweep."""
 _FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates")
 _SOME_FAILED = 1
 
@@ -49,7 +52,12 @@ def run(request: RunSweep) -> None:
         return
     console = Console(stderr=True)
     budget = checked_budget(request.budget)
-    sweep = load_sweep(request.file, budget=budget)
+    project = find_project()
+    defaults: dict[str, Any] = {}
+    if project is not None:
+        defaults = {field: project.options[key] for key, field in _FIELDS.items() if key in project.options}
+        sys.stderr.write(project.taken(_FIELDS, f", where {request.file} says nothing else"))
+    sweep = load_sweep(request.file, defaults=defaults)
     changed: dict[str, Any] = {} if request.device is None else {"device": checked_device(request.device)}
     changed |= {} if request.budget is None else {"budget": budget}
     changed |= {} if request.effort is None else {"effort": request.effort}

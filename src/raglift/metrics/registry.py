@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 import hashlib
 import inspect
-import warnings
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError
 from raglift.utilities.display import short_repr
 from raglift.utilities.functions import settings_of
+from raglift.utilities.plugins import installed
 
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
@@ -19,23 +18,8 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
 
-# Measures of installed packages, by their entry points, which are read only when an unknown name is looked up or all
-# measures are listed: reading them takes longer than importing raglift.
-
-
 _GROUP = "raglift.metrics"
-
-
-@cache
-def _load_installed() -> None:
-    """Import what installed packages offer, which registers their measures; warn of what fails."""
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=_GROUP):
-        try:
-            entry.load()
-        except Exception as error:  # noqa: BLE001 — whatever a stranger's module does, raglift goes on
-            warnings.warn(f"the metric {entry.name!r} ({entry.value}) is left out: {error}", stacklevel=2)
+"""Of the entry points of installed packages, read only when an unknown name is looked up or all are listed."""
 
 
 # The registered measures by name: built-in and users'.
@@ -56,7 +40,7 @@ def measure_of(name: str) -> Measure:
     """
     key = ALIASES.get(name.lower(), name.lower())
     if key not in MEASURES:
-        _load_installed()
+        installed(_GROUP)
     if key not in MEASURES:
         near = difflib.get_close_matches(key, [*MEASURES, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -91,7 +75,7 @@ def code_of(metric: Metric) -> str | None:
 
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure that can be computed here, those of installed packages too."""
-    _load_installed()
+    installed(_GROUP)
     return tuple(measure for measure in MEASURES.values() if measure.is_installed)
 
 

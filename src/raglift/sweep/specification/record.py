@@ -230,7 +230,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else value.name
 
 
-def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sweep:
+def load_sweep(path: str | os.PathLike[str], *, defaults: Mapping[str, Any] | None = None) -> Sweep:
     """Read a sweep from a YAML file; docs/how-to/sweeps.md describes it.
 
     The fields are those of `Sweep`, each value in its text form. Relative paths are relative to the folder of the file.
@@ -238,7 +238,7 @@ def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sw
 
     Args:
         path: the file.
-        budget: how many tokens a prompt has where the file does not say; None for the default of `Sweep`.
+        defaults: what fields are where the file does not say, instead of the defaults of `Sweep`.
 
     Raises:
         SweepError: the file is not there, is not YAML, or does not describe a sweep; every fault is listed.
@@ -252,9 +252,8 @@ def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sw
         given = reading.read(file)
     except InvalidYaml as error:
         raise SweepError(file.name, [error.fault]) from None
-    defaults = DEFAULTS if budget is None else {**DEFAULTS, "budget": budget}
     try:
-        values = checked(Sweep, given, defaults, reading.locate, folder=resolved(file).parent)
+        values = checked(Sweep, given, {**DEFAULTS, **(defaults or {})}, reading.locate, folder=resolved(file).parent)
     except SweepError as error:
         raise SweepError(str(path), reading.with_faults(error.faults)) from None
     if reading.faults:

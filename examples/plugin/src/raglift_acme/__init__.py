@@ -1,0 +1,1 @@
+"""An adapter and a metric for raglift."""
