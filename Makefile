@@ -43,23 +43,24 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 install: $(STAMP)
 
-# PyTorch first and pinned, so that a build for the processor alone that is there already stays
-define INSTALL
+define MAKE_VENV
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "raglift needs Python 3.11 or later; try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	@echo 'Installing into $(VENV): a few minutes, most of it PyTorch …'
-	$(BIN)/python $(PIP_INSTALL) -c constraints.txt torch==2.13.0
-	$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[$(EXTRAS)]'
-	touch $@
 endef
 
-$(STAMP): EXTRAS := dev
+# PyTorch first and pinned, so that a build for the processor alone that is there already stays
 $(STAMP): pyproject.toml constraints.txt
-	$(INSTALL)
+	$(MAKE_VENV)
+	@echo 'Installing into $(VENV): a few minutes, most of it PyTorch …'
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt torch==2.13.0
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[dev]'
+	touch $@
 
-$(VENV)/.installed-for-users: EXTRAS := local,report
 $(VENV)/.installed-for-users: pyproject.toml constraints.txt
-	$(INSTALL)
+	$(MAKE_VENV)
+	@echo 'Installing into $(VENV): a minute or two …'
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[models,report]'
+	touch $@
 
 demo: $(USER_STAMP)
 	$(BIN)/raglift demo
