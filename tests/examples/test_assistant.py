@@ -48,7 +48,9 @@ def test_without_a_key_it_names_the_variable(ask: Callable[..., tuple[str, str]]
 def test_it_answers_from_the_five_best_passages(ask: Callable[..., tuple[str, str]]) -> None:
     with OpenAIServer(key="secret-of-the-test") as server:
         server.answer_next(Answer(text="There are 112 steps and a ladder [1]."))
-        out, err = ask(QUESTION, "--corpus", "lighthouse", OPENAI_API_KEY="secret-of-the-test", OPENAI_BASE_URL=server.base_url)
+        out, err = ask(
+            QUESTION, "--corpus", "lighthouse", OPENAI_API_KEY="secret-of-the-test", OPENAI_BASE_URL=server.base_url
+        )
         (request,) = server.requests
     first, *sources = [line for line in out.splitlines() if line]
     assert first == "There are 112 steps and a ladder [1]."

@@ -79,6 +79,16 @@ def test_a_line_every_few_seconds_with_the_rate(capsys, clock):
     assert len(lines) == 7
 
 
+def test_the_time_left_is_told_once_it_can_be(capsys, clock):
+    """Not from the first units, with which the model was loaded."""
+    with track("embed", 100, "chunks", show=True) as advance:
+        for seconds in (60, 6, 6):
+            clock[0] += seconds
+            advance(10)
+    said = [line.partition("/s")[2] for line in capsys.readouterr().err.splitlines()]
+    assert said == ["", ", about 48 s left", ", about 42 s left"]
+
+
 def test_the_lines_say_which_step_of_how_many(capsys, clock):
     with steps(3):
         with step("index"), track("embed chunks", 4, "chunks", show=True) as advance:
@@ -93,8 +103,8 @@ def test_the_lines_say_which_step_of_how_many(capsys, clock):
         clock[0] += 1
         advance(1)
     assert capsys.readouterr().err.splitlines() == [
-        "index 1 of 3, embed chunks: 1/4 chunks (25%), 0.2/s, about 18 s left",
-        "retrieve 2 of 3: 120/312 queries (38%), 15/s, about 13 s left",
+        "index 1 of 3, embed chunks: 1/4 chunks (25%), 0.2/s",
+        "retrieve 2 of 3: 120/312 queries (38%), 15/s",
         "look for labels: 1/1 chunks (100%), 1.0/s",
     ]
 

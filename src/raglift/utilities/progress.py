@@ -264,7 +264,7 @@ def _step_bar(name: str) -> Iterator[None]:
 @contextmanager
 def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
     inner, of_step = _state.display is not None, _state.step_bar
-    pace = _Pace(total)
+    pace = _Pace(total, time.perf_counter())
     with _display() as progress:
         if of_step is None:
             task = progress.add_task(_label(label), total=total, rate="", left="")
@@ -287,7 +287,7 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
 
 def _lines(label: str, total: int, unit: str, *, only_if_slow: bool) -> Callable[[int], None]:
     last = time.perf_counter()
-    label, pace, has_written = _label(label), _Pace(total), False
+    label, pace, has_written = _label(label), _Pace(total, time.perf_counter()), False
 
     def advance(count: int) -> None:
         nonlocal last, has_written
@@ -307,8 +307,8 @@ class _Pace:
     """How fast a piece of work goes, and how long the rest of it takes once that can be told."""
 
     total: int
+    started: float
     done: int = 0
-    started: float = field(default_factory=time.perf_counter)
     first: tuple[float, int] | None = None
     """When the first units were finished, and how many: until then models were loaded as well."""
 
