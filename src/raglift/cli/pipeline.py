@@ -34,14 +34,6 @@ from raglift.cli.command import CI, FILES, MORE, RARE, command, new_group
 group = new_group()
 
 
-def _write_examples(folder: Path | None) -> None:
-    if folder is not None:
-        from raglift.cli.score import write_examples
-
-        write_examples(folder)
-        raise typer.Exit
-
-
 @command(
     group,
     "gate",
@@ -147,10 +139,10 @@ class Score:
     questions with passages. Or both are ids, as in the files of trec_eval, whose values are computed.
     """
 
-    labels: Annotated[str, typer.Argument(autocompletion=completion(corpus_names))]
+    labels: Annotated[str | None, typer.Argument(autocompletion=completion(corpus_names))] = None
     """Questions with passages: a .jsonl file or another dataset, as in evaluate. Or judged ids: TREC qrels, .jsonl or
     .parquet."""
-    hits: Annotated[tuple[Path, ...], typer.Argument()]
+    hits: Annotated[tuple[Path, ...], typer.Argument()] = ()
     """Hits: .jsonl, .parquet or TREC run files. Several are compared."""
     baseline: Path | None = None
     """Hits that the others are compared with. Default: of several, the first."""
@@ -173,8 +165,8 @@ class Score:
     overwrite: Overwrite = False
     details: Annotated[bool, typer.Option("--all")] = False
     """Also print every metric at every depth, winners and losers, and settings."""
-    example: Annotated[Path | None, typer.Option(is_eager=True, callback=_write_examples)] = None
-    """Write examples of both files, and their JSON Schemas, to this new folder, and exit."""
+    example: Path | None = None
+    """Score nothing: write examples of both files, and their JSON Schemas, to this new folder."""
     as_json: AsJson = False
 
 

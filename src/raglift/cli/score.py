@@ -37,18 +37,34 @@ if TYPE_CHECKING:
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.storage.rankings.scoring import FileScores, RunScores
+    from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
 
 
 _EXAMPLES = files("raglift.storage.rankings") / "examples"
 
 
-def write_examples(folder: Path) -> None:
-    """Write the examples of labels and hits, with their schemas, and say what to do with them.
+def run(request: Score) -> None:
+    """Read, score, save, print: questions with passages as an evaluation, and judged ids as trec_eval does."""
+    if request.example is not None:
+        _write_examples(request.example)
+        return
+    if request.labels is None or not request.hits:
+        raise ConfigurationError(
+            f"{'LABELS' if request.labels is None else 'HITS'}: found none; expected a file of labels and a file of "
+            "hits, as raglift score labels.jsonl hits.jsonl; --example FOLDER writes both"
+        )
+    if any(not name.strip(", ") for name in request.metrics):
+        raise ConfigurationError(
+            f"--metrics: found {','.join(request.metrics)!r}; expected at least one, as ndcg@10,map"
+        )
+    metrics = [scoring.metric_of(name) for name in request.metrics]
+    score = _score_hits if is_dataset(user_path(request.labels)) else _score_ids
+    score(request, request.labels, metrics)
 
-    Raises:
-        ConfigurationError: something is there already.
-    """
+
+def _write_examples(folder: Path) -> None:
+    """Write the examples of labels and hits, with their schemas, and say what to do with them."""
     folder = user_path(folder)
     try:
         with as_file(_EXAMPLES) as source:
@@ -62,28 +78,15 @@ def write_examples(folder: Path) -> None:
     sys.stdout.write(f"Next: raglift score {labels} {hits} --baseline {baseline}\n")
 
 
-def run(request: Score) -> None:
-    """Read, score, save, print: questions with passages as an evaluation, and judged ids as trec_eval does."""
-    if any(not name.strip(", ") for name in request.metrics):
-        raise ConfigurationError(
-            f"--metrics: found {','.join(request.metrics)!r}; expected at least one, as ndcg@10,map"
-        )
-    metrics = [scoring.metric_of(name) for name in request.metrics]
-    if is_dataset(user_path(request.labels)):
-        _score_hits(request, metrics)
-    else:
-        _score_ids(request, metrics)
-
-
 # Questions with passages.
 
 
-def _score_hits(request: Score, metrics: Sequence[Metric]) -> None:
+def _score_hits(request: Score, labels: str, metrics: Sequence[Metric]) -> None:
     if request.output is not None:
         if len(request.hits) > 1:
             raise ConfigurationError(f"--output: found {len(request.hits)} files of hits; expected one, which is saved")
         check_free(request.output, overwrite=request.overwrite)
-    evaluations = _evaluations(request, metrics)
+    evaluations = _evaluations(request, load_dataset(labels, documents=request.documents), metrics)
     comparison = None
     if len(evaluations) > 1:
         comparison = compare(evaluations, baseline=next(iter(evaluations)), match=request.match)
@@ -95,9 +98,8 @@ def _score_hits(request: Score, metrics: Sequence[Metric]) -> None:
     show()
 
 
-def _evaluations(request: Score, metrics: Sequence[Metric]) -> dict[str, Evaluation]:
+def _evaluations(request: Score, dataset: Dataset, metrics: Sequence[Metric]) -> dict[str, Evaluation]:
     """Return the evaluation of each file by its name, that of the baseline first, all at the same depths."""
-    dataset = load_dataset(request.labels, documents=request.documents)
     paths, names = scoring.names_of(_files(request), request.names or None)
     found = [read_hits(path, dataset, form=request.form) for path in paths]
     shortest = min(max(map(len, hits.rankings.values())) for hits in found)
@@ -166,7 +168,7 @@ def _queries_as_json(values: Mapping[Metric, Mapping[str, float]], request: Scor
 # Judged ids.
 
 
-def _score_ids(request: Score, metrics: Sequence[Metric]) -> None:
+def _score_ids(request: Score, labels: str, metrics: Sequence[Metric]) -> None:
     unused = [name for name in ("output", "match", "documents") if getattr(request, name) is not None]
     if unused:
         raise ConfigurationError(
@@ -174,7 +176,7 @@ def _score_ids(request: Score, metrics: Sequence[Metric]) -> None:
         )
     scores = scoring.score_files(
         _files(request),
-        request.labels,
+        labels,
         metrics or scoring.DEFAULT_METRICS,
         profile=request.profile,
         answered_only=request.answered_only,

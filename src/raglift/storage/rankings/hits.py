@@ -151,7 +151,8 @@ def _comparable(dataset: Dataset, rankings: Mapping[str, Ranking], location: Loc
         by_ids = labelled_by_ids(dataset)
         if by_ids is not None:
             return by_ids
-        location.fault("ids without texts", f'texts, as {{"{TEXTS}": ["…"]}}: the labels are texts')
+        if not any(passage.chunk_id for passage in labels):
+            location.fault("ids without texts", f'texts, as {{"{TEXTS}": ["…"]}}: the labels are texts')
     elif labels and not any(passage.text for passage in labels) and not all(chunk.has_own_id for chunk in hits):
         location.fault("texts without ids", f"the id of each hit: the labels of {dataset.name} are ids")
     if location.faults:
