@@ -28,6 +28,7 @@ def test_the_wheel_holds_the_corpora_but_not_the_book(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "raglift/_corpora/lighthouse/queries.jsonl" in names
     assert "raglift/_corpora/war_and_peace/corpus.toml" in names
+    assert "raglift/storage/rankings/examples/hits.schema.json" in names
     assert not [name for name in names if name.endswith("2600-0.txt")]
     assert not [name for name in names if name.startswith("tests/")]
 

@@ -242,7 +242,7 @@ def checked_dataset(dataset: Any) -> Dataset:
     """Return a dataset, or the one of a name or path; raise unless there are queries to ask."""
     if isinstance(dataset, (str, os.PathLike)):
         dataset = load_dataset(dataset)
-    elif isinstance(dataset, (list, tuple, dict)):
+    elif isinstance(dataset, (list, tuple)):
         dataset = Dataset.from_dict(dataset)
     if not isinstance(dataset, Dataset):
         raise ConfigurationError(

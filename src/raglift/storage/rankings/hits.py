@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz import process
 
 from raglift.errors import DatasetError
-from raglift.storage.rankings.files import read_file
+from raglift.storage.rankings.files import has_enough_faults, read_file
 from raglift.storage.rankings.forms import TEXTS, form_of
 from raglift.storage.rankings.read import labelled_by_ids, read_run
 from raglift.storage.rankings.read_json_lines import first_object, holds_list, read_lines
@@ -18,11 +18,11 @@ from raglift.types.rankings import Ranking
 from raglift.utilities.display import counted
 from raglift.utilities.limits import user_path
 from raglift.utilities.strict_files import as_file
-from raglift.utilities.validation import Location, nearest, quoted
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from raglift.errors import Fault
@@ -94,18 +94,18 @@ def _joined(path: Path, location: Location, dataset: Dataset) -> dict[str, Ranki
     for query in dataset:
         by_question[_normalized(query.text)].append(query)
     first: dict[str, Location] = {}
-    rankings = {}
+    rankings: dict[str, Ranking] = {}
     for line in read_file(path, location, lambda: list(read_lines(path, location))) or ():
         asked = _query_of(line, dataset, by_question)
         ranking = Ranking.of((hit.chunk, hit.score) for hit in line.hits)
-        if asked is None:
-            continue
-        earlier = first.setdefault(asked.id, line.location)
-        if earlier is line.location:
-            rankings[asked.id] = ranking
-        else:
-            found = f"the query {quoted(asked.id)} a second time, first on line {earlier.line}"
-            line.location.fault(found, "one line for each query")
+        if asked is not None:
+            earlier = first.setdefault(asked.id, line.location)
+            rankings.setdefault(asked.id, ranking)
+            if earlier is not line.location:
+                found = f"the query {quoted(asked.id)} a second time, first on line {earlier.line}"
+                line.location.fault(found, "one line for each query")
+        if has_enough_faults(location, "one line for each query"):
+            break
     return rankings
 
 
@@ -120,7 +120,7 @@ def _query_of(line: Line, dataset: Dataset, by_question: Mapping[str, list[Query
             f"the question {quoted(asked)} with the id {quoted(known.id)}", f"that of the labels: {quoted(known.text)}"
         )
     elif asked is None:
-        (here / "id").fault(f"the unknown query {quoted(line.id)}", nearest(str(line.id), dataset.query_by_id))
+        _unknown(here / "id", "id", str(line.id), dataset.query_by_id, dataset)
     else:
         found = by_question.get(_normalized(asked), [])
         if len(found) == 1:
@@ -129,10 +129,16 @@ def _query_of(line: Line, dataset: Dataset, by_question: Mapping[str, list[Query
             ids = " and ".join(quoted(query.id) for query in found)
             (here / "question").fault(f"the question of {len(found)} queries, {ids}", "the id of the query beside it")
         else:
-            near = process.extractOne(asked, [query.text for query in dataset], score_cutoff=_ALIKE)
-            expected = f"a question of {dataset.name}" + (f"; nearest: {quoted(near[0])}" if near else "")
-            (here / "question").fault(f"the unknown question {quoted(asked)}", expected)
+            _unknown(here / "question", "question", asked, [query.text for query in dataset], dataset)
     return None
+
+
+def _unknown(here: Location, what: str, found: str, known: Collection[str], dataset: Dataset) -> None:
+    """Note that a query is none of the dataset's; faults that are shown have the nearest one."""
+    is_shown = len(here.faults) < DatasetError.SHOWN
+    near = process.extractOne(found, list(known), score_cutoff=_ALIKE) if is_shown else None
+    nearest = f"; nearest: {quoted(near[0])}" if near else ""
+    here.fault(f"the unknown {what} {quoted(found)}", f"the {what} of a query of {dataset.name}{nearest}")
 
 
 def _normalized(question: str) -> str:

@@ -60,7 +60,7 @@ def test_lines_are_joined_by_id_else_by_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ({"id": "q9", "texts": []}, '1: id: found the unknown query "q9"'),
+        ({"id": "q9", "texts": []}, '1: id: found the unknown id "q9"'),
         (
             {"question": "When is the lamp lit", "texts": []},
             "1: question: found the unknown question",
