@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-SCORE = "score --run trec/run.trec --qrels trec/qrels.txt --metrics ndcg@10"
+SCORE = "score trec/qrels.txt trec/run.trec --metrics ndcg@10"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 

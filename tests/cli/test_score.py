@@ -1,11 +1,14 @@
-"""`raglift score`."""
+"""`raglift score`: judged ids as trec_eval does, and questions with passages as an evaluation."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from raglift.results.evaluation import load_evaluation
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def arguments(folder: Path, *runs: str) -> list[object]:
-    return ["score", *(part for run in runs for part in ("--run", folder / run)), "--qrels", folder / "qrels.txt"]
+    return ["score", folder / "qrels.txt", *(folder / run for run in runs)]
 
 
 def test_a_table_with_one_column_a_run(run, folder: Path) -> None:
@@ -31,6 +34,11 @@ def test_a_table_with_one_column_a_run(run, folder: Path) -> None:
         "NDCG@10                     0.3333  0.5436",
         "Precision@5                 0.0667  0.1333",
     ]
+
+
+def test_a_baseline_is_the_first_column(run, folder: Path) -> None:
+    expected = run(*arguments(folder, "bm25.trec", "dense.jsonl"))
+    assert run(*arguments(folder, "dense.jsonl"), "--baseline", folder / "bm25.trec") == expected
 
 
 def test_json_has_means_n_and_counts(run, folder: Path) -> None:
@@ -47,7 +55,7 @@ def test_json_has_means_n_and_counts(run, folder: Path) -> None:
             "queries_left_out": 1,
             "rankings_without_labels": 0,
             "notes": [],
-            "queries": {"q1": {"ap": 1.0}, "q2": {"ap": 0.0}},
+            "per_query": {"q1": {"ap": 1.0}, "q2": {"ap": 0.0}},
         }
     ]
 
@@ -74,9 +82,75 @@ def test_a_table_of_queries_stands_above_the_means(run, folder: Path) -> None:
         (["--metrics", "span_recall@5"], "found ids alone"),
         (["--profile", "unknown"], "profile: found 'unknown'"),
         (["--from", "csv"], "form: found 'csv'"),
+        (["-o", "runs/new"], "--output: found it with labels that are judged ids"),
     ],
 )
 def test_what_it_cannot_do_is_said(run, folder: Path, options: list[str], found: str) -> None:
     code, out, err = run(*arguments(folder, "bm25.trec"), *options)
     assert (code, out) == (2, "")
     assert found in err
+
+
+# Questions with passages.
+
+
+def write(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    lines = [{"question": f"When is lamp {lamp} lit?", "passages": [f"lamp {lamp} is lit at dusk"]} for lamp in "abc"]
+    return write(tmp_path / "labels.jsonl", *lines)
+
+
+def line(lamp: str, *texts: str) -> dict[str, Any]:
+    return {"question": f"When is lamp {lamp} lit?", "texts": [f"Here lamp {text} is lit at dusk." for text in texts]}
+
+
+def test_files_are_compared_at_the_depth_that_all_return(run, labels: Path) -> None:
+    old = write(labels.with_name("old.jsonl"), line("a", "b", "a", "c"), line("b", "c"), {"id": "q3", "texts": []})
+    new = write(labels.with_name("new.jsonl"), line("a", "a", "b"), line("b", "b"))
+    code, out, err = run("score", labels, new, "--baseline", old, "--json", "-q", "--metrics", "recall")
+    found = json.loads(out)
+    assert (code, err, [one["name"] for one in found["runs"]]) == (0, "", ["old", "new"])
+    found_at_once = {"recall@1": 1, "recall@2": 1}
+    assert found["runs"][1]["per_query"] == {
+        "q1": found_at_once,
+        "q2": found_at_once,
+        "q3": {"recall@1": 0, "recall@2": 0},
+    }
+    assert [one["query_ids"] for one in found["runs"][1]["failures"]] == [["q3"]]
+    assert found["runs"][0]["failures"] == []
+    assert found["comparison"]["baseline"] == "old"
+    row = next(row for row in found["comparison"]["rows"] if row["metric"] == "recall@2" and row["system"] == "new")
+    assert (row["mean"], row["baseline_mean"], row["n"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3), 3)
+
+    shown = run("score", labels, new, "--baseline", old)[1]
+    assert ["Where recall was lost" in shown, "new" in shown, "no ranking of this query" in shown] == [True] * 3
+
+
+def test_hits_are_kept_as_a_run(run, labels: Path, tmp_path: Path) -> None:
+    hits = write(tmp_path / "hits.jsonl", line("a", "b", "a"))
+    code, _, err = run("score", labels, hits, "-o", tmp_path / "run", "--answered-only")
+    evaluation = load_evaluation(tmp_path / "run")
+    assert (code, err) == (0, f"saved to {tmp_path / 'run'}\n")
+    assert len(evaluation.dataset) == 1
+    assert evaluation.scores.mean("retrieve", "rr@2") == 0.5
+    assert run("score", labels, hits, hits.rename(tmp_path / "b.jsonl"), "-o", "x")[0] == 2
+
+
+def test_examples_are_written_and_can_be_scored(run, tmp_path: Path) -> None:
+    folder = tmp_path / "museum"
+    code, out, _ = run("score", "--example", folder)
+    assert (code, out.splitlines()[:-1]) == (0, sorted(map(str, folder.iterdir())))
+    scored = run("score", folder / "labels.jsonl", folder / "hits.jsonl", "--baseline", folder / "baseline.jsonl")
+    assert (scored[0], scored[2]) == (0, "")
+    assert run("score", "--example", folder)[0] == 2
+
+
+@pytest.mark.parametrize("given", [[], ["labels.jsonl"]])
+def test_missing_files_are_said(run, given: list[str]) -> None:
+    code, _, err = run("score", *given)
+    assert (code, "found none; expected a file of labels and a file of hits" in err) == (2, True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
 from raglift.cli.app import app
-from raglift.cli.arguments import separate, separate_paths
+from raglift.cli.arguments import separate
 
 ROOT = typer.main.get_command(app)
 REPEATED_ONLY = {"decode", "where"}
@@ -61,9 +60,3 @@ def test_commas_and_repetition_say_the_same(command: str, option: Any, run, monk
 )
 def test_commas_in_brackets_do_not_separate(given: tuple[str, ...], found: tuple[str, ...]) -> None:
     assert separate(given) == found
-
-
-def test_a_file_may_have_a_comma_in_its_name(tmp_path: Path) -> None:
-    odd = tmp_path / "a,b.trec"
-    odd.write_text("", encoding="utf-8")
-    assert separate_paths((odd, Path("c,d"))) == (odd, Path("c"), Path("d"))

@@ -42,7 +42,11 @@ def test_every_fault_is_listed() -> None:
 @pytest.mark.parametrize(
     ("given", "documents", "where", "found"),
     [
-        (["Who?"], (), "relevant", "an object of type list"),
+        ("Who?", (), "relevant", "an object of type str"),
+        (["Who?"], (), "dataset[0]", '"Who?"'),
+        ([{"question": "Who?", "passages": "a"}], (), "dataset[0]: passages", '"a"'),
+        ([{"question": "Who?", "query": "Who?"}], (), "dataset[0]: question", "it beside the field 'query'"),
+        ([], (), "relevant", "no questions"),
         ({}, (), "relevant", "no questions"),
         ({"Who?": "a"}, ["a text"], "documents: [0]", "an object of type str"),
     ],

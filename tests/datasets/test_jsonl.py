@@ -228,7 +228,7 @@ def test_line_ends_and_a_byte_order_mark(tmp_path: Path, end: bytes) -> None:
     path = write(tmp_path, b'\xef\xbb\xbf{"id": "a", "query": "A?"}', "", '{"id": "b", "query": "B?"}', end=end)
     assert [query.id for query in read_queries(path)] == ["a", "b"]
     path = write(tmp_path, '{"id": "a", "query": "A?"}', "", "{}", end=end)
-    assert faults_of(path)[0].where == "queries.jsonl:3: id"
+    assert faults_of(path)[0].where == "queries.jsonl:3: query"
 
 
 def test_bad_bytes_are_located_line_by_line(tmp_path: Path) -> None:

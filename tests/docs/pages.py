@@ -29,7 +29,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-LANGUAGES = {"console", "json", "python", "sh", "text", "yaml"}
+LANGUAGES = {"console", "go", "java", "json", "python", "sh", "text", "typescript", "yaml"}
 
 _COMMENT = re.compile(r"<!-- (not run|not compared|file): (.+?) -->\s*", re.DOTALL)
 _NOT_SHOWN = re.compile(r"<!-- not shown:\n(.+?)-->\s*", re.DOTALL)

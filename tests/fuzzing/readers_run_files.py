@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
+from raglift.storage.rankings.hits import JoinedHits, read_hits
 from raglift.storage.rankings.read import FileRankings, read_qrels, read_run
+from raglift.types.dataset import Dataset
 
 from .reader import Reader
 
@@ -55,6 +57,15 @@ def _qrels(name: str, folder: Path) -> dict[str, dict[str, int]]:
     return read_qrels(folder / name)
 
 
+def _hits(folder: Path) -> JoinedHits:
+    return read_hits(folder / "hits.jsonl", _QUERIES)
+
+
+def _valid_hits(hits: JoinedHits) -> None:
+    assert set(hits.rankings) <= set(_QUERIES.query_by_id)
+    assert all(type(hit.chunk.text) is str for ranking in hits.rankings.values() for hit in ranking)
+
+
 def _valid_run(rankings: FileRankings) -> None:
     assert sum(len(rankings[query]) for query in rankings) == rankings.hits
     for query in rankings:
@@ -79,6 +90,11 @@ _TREC_QRELS = "".join(f"{hit['query_id']} 0 {hit['id']} {hit['grade']}\n" for hi
 _BEIR_QRELS = "query-id\tcorpus-id\tscore\n" + "".join(
     f"{hit['query_id']}\t{hit['id']}\t{hit['grade']}\n" for hit in _each(_GRADES, "grade")
 )
+_TEXTS = [
+    {"id": "q1", "hits": [{"id": "c1", "text": "at dusk", "doc": "d", "start": 1, "end": 8, "score": 2.5}, "c2"]},
+    {"question": "Who, ü?", "texts": ["in fog", "ü"]},
+]
+_QUERIES = Dataset.from_dict([{"id": "q1", "question": "When?"}, {"question": "Who, ü?", "passages": ["in fog"]}])
 _LISTS = [
     {"query_id": query, "hits": [{"id": id_, "score": score} for id_, score in hits.items()]}
     for query, hits in _HITS.items()
@@ -105,5 +121,6 @@ READERS: tuple[Reader, ...] = (
         Reader(f"judgements, {name}", write, partial(_qrels, name), _OF_ANYTHING, _valid_qrels)
         for name, write in _LABELS.items()
     ),
+    Reader("hits of questions", _write(_lines(_TEXTS), "hits.jsonl"), _hits, check=_valid_hits),
 )
 """All of the readers here."""

@@ -126,14 +126,14 @@ def _read(path: Path, documents: Sequence[Document]) -> list[dict[str, Any]]:
     sources = Sources(documents)
     entries: list[dict[str, Any]] = []
     ids: set[str] = set()
-    for here, line in decode_lines(read_bytes(path, location) or b"", location):
+    for number, (here, line) in enumerate(decode_lines(read_bytes(path, location) or b"", location), start=1):
         entry = parse_object(line, here)
         if entry is not None:
-            query = read_query(entry, here, sources)
+            query = read_query(entry, here, sources, number)
             if query.id and query.id in ids:
                 (here / "id").fault(f"the id {quoted(query.id)} again", "a unique id")
             ids.add(query.id)
-            entries.append(entry)
+            entries.append({"id": query.id} | entry)
     if not entries and not location.faults:
         location.fault("no queries", "one JSON object on each line")
     if location.faults:
@@ -143,7 +143,7 @@ def _read(path: Path, documents: Sequence[Document]) -> list[dict[str, Any]]:
 
 def _literals(line: int, entry: dict[str, Any]) -> Iterator[_Literal]:
     """Yield the literal texts of a query."""
-    for field in ("relevant", "judged_irrelevant"):
+    for field in ("relevant", "passages", "judged_irrelevant"):
         values = entry.get(field, [])
         for number, value in enumerate(values):
             where = f"{field}[{number}]"

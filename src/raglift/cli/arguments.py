@@ -102,17 +102,6 @@ def separate_named(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def separate_paths(values: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the paths of an option; one that exists is not divided at a comma of its name."""
-    from raglift.utilities.limits import is_there
-
-    found: list[Path] = []
-    for value in values:
-        is_one = "," not in str(value) or is_there(value)
-        found += [value] if is_one else map(Path, separate([str(value)]))
-    return tuple(found)
-
-
 BASELINE = "Default: the first of two, else the only plain BM25, else the best."
 
 PromptBudget = Annotated[

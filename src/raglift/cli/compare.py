@@ -54,10 +54,10 @@ def _several_runs(request: Compare) -> None:
     )
     slices = comparison.by_tag() if request.by_tag else None
     if request.as_json:
-        _print_json(_comparison_as_json(comparison), slices)
+        _print_json(comparison_as_json(comparison), slices)
     else:
         detail = Detail.DETAILS if request.details else Detail.SUMMARY
-        _print(document_parts(view_of(comparison, detail=detail), detail), slices)
+        print_parts(document_parts(view_of(comparison, detail=detail), detail), slices)
         sys.stdout.write(f"\n{printable(_next_line(request))}\n")
 
 
@@ -89,10 +89,10 @@ def _one_run(request: Compare) -> None:
     if request.as_json:
         _print_json(_lift_as_json(lift), slices)
     else:
-        _print(document_parts(lift.view(Detail.DETAILS), Detail.DETAILS), slices)
+        print_parts(document_parts(lift.view(Detail.DETAILS), Detail.DETAILS), slices)
 
 
-def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:
+def print_parts(parts: Iterable[Part], slices: TagSlices | None = None) -> None:
     """Print in colours to a terminal, and plain text to anything else."""
     from rich.console import Console
 
@@ -110,7 +110,8 @@ def _print_json(found: dict[str, Any], slices: TagSlices | None) -> None:
     print_json(found)
 
 
-def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
+def comparison_as_json(comparison: Comparison) -> dict[str, Any]:
+    """Return what `--json` prints of a comparison."""
     baseline = comparison.evaluation(comparison.baseline)
     systems = zip(comparison.names, comparison.evaluations, strict=True)
     return {

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
-from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.evaluate import chunker_of, indexed, numbered_steps, numbers_of_hits, system_of
 from raglift.cli.json_output import print_json
+from raglift.cli.results import as_json as evaluation_as_json
 from raglift.errors import ConfigurationError, MissingDependency, RagliftError
 from raglift.metrics.graded_measures import NDCG
 from raglift.rendering.document import Detail

@@ -15,7 +15,7 @@ from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import Stopped
-from raglift.cli.json_output import attributes, labels_json, print_json, records
+from raglift.cli.results import next_line, print_result
 from raglift.cli.saving import Unfinished, keep
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
@@ -29,7 +29,7 @@ from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
 from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.systems import LocalSystem, build_retriever, load_system
-from raglift.utilities.display import printable, short_repr
+from raglift.utilities.display import short_repr
 from raglift.utilities.progress import step, steps
 from raglift.utilities.settings import fields_of
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from raglift.retrieval.devices import Dtype
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Calls, Tokens
-    from raglift.types.rankings import StageInfo
 
 
 _CODE_SHOWN = 80
@@ -205,30 +204,6 @@ def _with_parts(evaluation: Evaluation, request: Evaluate) -> Evaluation:
     return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": found}))
 
 
-def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, following: str = "") -> None:
-    """Print an evaluation: its summary, with every metric and more where details are asked for, or JSON."""
-    from rich.console import Console
-
-    from raglift.rendering.document import Detail
-    from raglift.rendering.terminal import print_document
-    from raglift.report.views.evaluation import evaluation_view
-
-    if json:
-        print_json(as_json(evaluation))
-    else:
-        detail = Detail.DETAILS if details else Detail.SUMMARY
-        print_document(evaluation_view(evaluation, detail=detail), Console(), detail)
-        sys.stdout.write(f"\n{printable(following)}\n" if following else "")
-
-
-def next_line(output: Path | None) -> str:
-    """Return what to type next, after an evaluation that was saved to a folder or not."""
-    if output is None:
-        return "Next: -o FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
-    run = shlex.quote(str(output))
-    return f"Next: raglift report {run}, or raglift explain {run} QUERY"
-
-
 def local_system(request: Evaluate) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
     return system_of(
@@ -299,34 +274,3 @@ def numbers_of_hits(texts: Sequence[str]) -> tuple[int, ...]:
     if len(numbers) < len(found):
         raise ConfigurationError(f"-k: found {short_repr(','.join(texts))}; expected integers with commas, as 1,3,5,10")
     return numbers
-
-
-def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """Return what `--json` prints of an evaluation."""
-    analysis, headroom = evaluation.failure_analysis(), evaluation.headroom()
-    return {
-        "dataset": evaluation.dataset.name,
-        "queries": len(evaluation.dataset),
-        **labels_json(evaluation.label_sources),
-        "stages": [_stage_as_json(stage) for stage in evaluation.run.stages],
-        "spec": evaluation.run.spec,
-        "metrics": records(evaluation.to_frame()),
-        "failure_analysis": {
-            **attributes(analysis, "k", "facts", "chunks_known", "made_findable"),
-            "outcomes": analysis.losses,
-        },
-        "headroom": {
-            "k": headroom.k,
-            "recall": headroom.mean_recall,
-            "ndcg": headroom.mean_ndcg,
-            "exact": headroom.is_exact,
-        },
-        "failures": evaluation.failures(),
-        "cost": evaluation.run.cost,
-        "notes": evaluation.notes,
-    }
-
-
-def _stage_as_json(stage: StageInfo) -> dict[str, Any]:
-    changed = {} if stage.changed_hits is None else {"changed_hits": stage.changed_hits}
-    return {**attributes(stage, "name", "system"), **changed}

@@ -11,12 +11,15 @@ import typer
 from raglift.cli.arguments import (
     EXPORT_FORMATS,
     GATED_FIGURES,
+    MATCH_RULES,
     RANKING_FORMATS,
     TRACKERS,
     AsJson,
     Documents,
     Encoding,
     Include,
+    Output,
+    Overwrite,
     Profile,
     PromptBudget,
     SavedRun,
@@ -25,7 +28,6 @@ from raglift.cli.arguments import (
     completion,
     corpus_names,
     metric_names,
-    separate_paths,
 )
 from raglift.cli.command import CI, FILES, MORE, RARE, FromProject, command, new_group
 
@@ -122,34 +124,51 @@ class Track:
     group,
     "score",
     FILES,
-    "Score rankings in files: TREC, JSON Lines",
-    run="raglift.cli.scoring:score",
+    "Score hits in files, from any language",
+    run="raglift.cli.score:run",
     examples=[
-        "raglift score --run bm25.trec --qrels qrels.txt",
-        "raglift score --run a.trec,b.trec --qrels qrels.txt",
-        "raglift score --run a.trec --qrels qrels.txt \\",
-        "    --metrics map,ndcg_cut_10",
+        "raglift score labels.jsonl hits.jsonl --baseline old.jsonl",
+        "raglift score labels.jsonl hits.jsonl -o runs/new",
+        "raglift score qrels.txt a.trec b.trec --metrics map,P_5",
+        "raglift score --example folder",
     ],
 )
 @dataclass(frozen=True)
 class Score:
-    """Score rankings in files with labels in a file."""
+    """Score hits in files with labels in a file.
 
-    run: Annotated[tuple[Path, ...], separate_paths]
-    """Rankings: TREC run, .jsonl or .parquet files. Several are compared in a table."""
-    qrels: Annotated[str, typer.Option(autocompletion=completion(corpus_names)), FromProject("dataset")]
-    """Labels: TREC qrels, .jsonl, .parquet, or a dataset whose labels are ids or documents."""
+    Any language can write the hits: JSON Lines, a question with its hits in order of rank on each line. Labels are
+    questions with passages. Or both are ids, as in the files of trec_eval, whose values are computed.
+    """
+
+    labels: Annotated[str | None, typer.Argument(autocompletion=completion(corpus_names))] = None
+    """Questions with passages: a .jsonl file or another dataset, as in evaluate. Or judged ids: TREC qrels, .jsonl or
+    .parquet."""
+    hits: Annotated[tuple[Path, ...], typer.Argument()] = ()
+    """Hits: .jsonl, .parquet or TREC run files. Several are compared."""
+    baseline: Path | None = None
+    """Hits that the others are compared with. Default: of several, the first."""
     metrics: Annotated[Several, typer.Option(autocompletion=completion(metric_names))] = ()
     """Metrics by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'."""
+    match: Annotated[str | None, choice(MATCH_RULES)] = None
+    """How texts match passages, as in evaluate. Default: containment; coverage where hits of different lengths are
+    compared."""
+    documents: Documents = None
     profile: Profile = "default"
     per_query: Annotated[bool, typer.Option("--per-query", "-q")] = False
     """Show each query, then the means."""
     answered_only: bool = False
     """Leave labelled queries without a ranking out of the means, as trec_eval does without -c."""
     names: Several = ()
-    """Names of the runs, such as 'small,large'. Default: file names."""
+    """Names of the files in tables, the baseline's first, such as 'small,large'. Default: file names."""
     form: Annotated[str | None, choice(RANKING_FORMATS, "--from")] = None
-    """Format of the runs. Default: by the ending of each file."""
+    """Format of the hits. Default: by the ending of each file."""
+    output: Output = None
+    overwrite: Overwrite = False
+    details: Annotated[bool, typer.Option("--all")] = False
+    """Also print every metric at every depth, winners and losers, and settings."""
+    example: Path | None = None
+    """Score nothing: write examples of both files, and their JSON Schemas, to this new folder."""
     as_json: AsJson = False
 
 

@@ -1,16 +1,15 @@
-"""`raglift score`, `export` and `track` for rankings and runs of other tools; `raglift rescore`, `raglift metrics`."""
+"""`raglift export` and `track` for other tools; `raglift rescore`, `raglift metrics`."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
-from raglift.cli.evaluate import depths, print_result
+from raglift.cli.evaluate import depths
 from raglift.cli.json_output import print_json
+from raglift.cli.results import print_result
 from raglift.cli.saving import keep
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
@@ -22,77 +21,17 @@ from raglift.running.scoring import rescore
 from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import named_in_spec
 from raglift.storage.rankings.exporting import export
-from raglift.storage.rankings.scoring import DEFAULT_METRICS, metric_of, score_files
 from raglift.storage.saving import check_free
 from raglift.types.metric import Metric
 from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
     from raglift.cli.comparing import Rescore
-    from raglift.cli.pipeline import Export, Metrics, Score, Track
+    from raglift.cli.pipeline import Export, Metrics, Track
     from raglift.metrics.listing import MeasureList
     from raglift.results.evaluation import Evaluation
     from raglift.storage.rankings.forms import WrittenForm
-    from raglift.storage.rankings.scoring import FileScores, RunScores
     from raglift.types.dataset import Dataset
-
-
-def score(request: Score) -> None:
-    """Read, score, print."""
-    if any(not name.strip(", ") for name in request.metrics):
-        raise ConfigurationError(
-            f"--metrics: found {','.join(request.metrics)!r}; expected at least one, as ndcg@10,map"
-        )
-    metrics = [metric_of(name) for name in request.metrics]
-    scores = score_files(
-        request.run,
-        request.qrels,
-        metrics or DEFAULT_METRICS,
-        profile=request.profile,
-        answered_only=request.answered_only,
-        names=request.names or None,
-        form=request.form,
-    )
-    if request.as_json:
-        print_json(_as_json(scores, request))
-        return
-    if request.per_query:
-        sys.stdout.write(f"{scores.per_query()}\n\n")
-    sys.stdout.write(f"{scores}\n")
-
-
-def _as_json(scores: FileScores, request: Score) -> dict[str, Any]:
-    return {
-        "qrels": scores.qrels,
-        "profile": request.profile,
-        "runs": [_run_as_json(run, scores, request) for run in scores.runs],
-        "differences": [
-            {"run": each.run, "first": each.first, "metric": each.metric, "p_holm": each.p, **asdict(each.paired)}
-            for each in scores.differences()
-        ],
-    }
-
-
-def _run_as_json(run: RunScores, scores: FileScores, request: Score) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "name": run.name,
-        "path": run.path,
-        "hits": run.hits,
-        "metrics": {
-            str(metric): {"mean": run.scores.mean(metric), "n": run.scores.n(metric)} for metric in scores.metrics
-        },
-        "queries_without_ranking": run.scores.empty,
-        "queries_left_out": run.left_out,
-        "rankings_without_labels": run.scores.unlabelled,
-        "notes": run.notes,
-    }
-    if request.per_query:
-        found["queries"] = {
-            query: dict(zip(map(str, scores.metrics), values, strict=True))
-            for query, values in zip(run.scores.query_ids, run.scores.values.T, strict=True)
-            if not np.isnan(values).all()
-        }
-    return found
 
 
 def run_export(request: Export) -> None:

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.cli.evaluate import as_json, depths, next_line, print_result
+from raglift.cli.evaluate import depths
 from raglift.cli.json_output import print_json
+from raglift.cli.results import as_json, next_line, print_result
 from raglift.cli.saving import keep
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, Fault

@@ -67,11 +67,11 @@ def resolve_queries(
     lost: list[str] = []
     first_line: dict[str, int | None] = {}
     data = read_bytes(path, location)
-    for here, line in decode_lines(data or b"", location):
+    for number, (here, line) in enumerate(decode_lines(data or b"", location), start=1):
         entry = parse_object(line, here)
         if entry is None:
             continue
-        query = read_query(entry, here, sources)
+        query = read_query(entry, here, sources, number)
         if query.id in first_line:
             (here / "id").fault(f"the id {quoted(query.id)} of line {first_line[query.id]}", "a unique id")
         elif query.id:
@@ -211,7 +211,7 @@ def check_queries(
         location = Location("queries", faults, field=f"[{index}]")
         value = query_value(query, passage_value)
         known = len(faults)
-        read = read_query(value, location, sources)
+        read = read_query(value, location, sources, index + 1)
         if documents and len(faults) == known and read != query:
             expected = "a query that is read back as it is: do its spans have the text of their documents?"
             location.fault(f"the query {quoted(query.id)}, which would be read back as another", expected)

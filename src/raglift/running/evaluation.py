@@ -38,7 +38,7 @@ from raglift.types.metric import Tokens
 from raglift.types.rankings import Cost, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from raglift.adapters.stages import Stage
     from raglift.results.evaluation import Evaluation
@@ -139,7 +139,9 @@ def _index_alone(cost: Cost | None) -> Cost | None:
 
 
 @with_settings(Settings)
-def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: Settings) -> Evaluation:
+def evaluate(
+    system: Any, dataset: Dataset | str | os.PathLike[str] | Sequence[Mapping[str, Any]], settings: Settings
+) -> Evaluation:
     """Measure a retrieval system as it is deployed, before and after reranking.
 
     Every query runs once; each stage's ranking is kept, matched to the labels, and scored. Every part of the system is
@@ -155,8 +157,8 @@ def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: S
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
             a pipeline with a ranker) is opened into its stages. An agent, a graph or a workflow makes its own searches,
             so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.
-        dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
-            or path of a dataset.
+        dataset: labelled queries, from `load_dataset`, or what it takes: the name or path of a dataset; or what
+            `Dataset.from_dict` takes, as `[{"question": "When is it lit?", "passages": ["at dusk"]}]`.
         settings: keywords, all optional: see `Settings`.
 
     Raises:
@@ -172,7 +174,10 @@ def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: S
 
 
 def _evaluated(
-    system: Any, dataset: Dataset | str | os.PathLike[str], config: Settings, answers: KeptAnswers | None
+    system: Any,
+    dataset: Dataset | str | os.PathLike[str] | Sequence[Mapping[str, Any]],
+    config: Settings,
+    answers: KeptAnswers | None,
 ) -> Evaluation:
     """Evaluate as `evaluate` says."""
     data, ks = checked_dataset(dataset), config.ks
@@ -237,10 +242,12 @@ def checked_dataset(dataset: Any) -> Dataset:
     """Return a dataset, or the one of a name or path; raise unless there are queries to ask."""
     if isinstance(dataset, (str, os.PathLike)):
         dataset = load_dataset(dataset)
+    elif isinstance(dataset, (list, tuple)):
+        dataset = Dataset.from_dict(dataset)
     if not isinstance(dataset, Dataset):
         raise ConfigurationError(
             f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or "
-            "Dataset.from_dict(), or the name or path of one"
+            "Dataset.from_dict(), the name or path of one, or a list, as [{'question': …, 'passages': […]}]"
         )
     if not dataset.queries:
         raise ConfigurationError(f"dataset: found no queries in {dataset.name!r}; expected at least one")

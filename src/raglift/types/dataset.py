@@ -17,7 +17,7 @@ from raglift.types.anchors import Resolution, Sources
 from raglift.types.checking import raise_faults, tuple_of
 from raglift.types.documents import Document
 from raglift.types.labels import LabelSources, Passage, Query, passage_text
-from raglift.types.parsing import read_facts, read_string
+from raglift.types.parsing import read_facts, read_query, read_string
 from raglift.utilities.validation import Location, described, nearest, quoted, shown
 
 if TYPE_CHECKING:
@@ -160,17 +160,18 @@ class Dataset:
     @classmethod
     def from_dict(
         cls,
-        relevant: Mapping[str, str | Sequence[str | Sequence[str]]],
+        relevant: Mapping[str, str | Sequence[str | Sequence[str]]] | Sequence[Mapping[str, Any]],
         *,
         documents: Sequence[Document] = (),
         name: str = "dataset",
     ) -> Dataset:
-        """Build a dataset from the form tutorials use: `{"question": ["text", …]}`.
+        """Build a dataset from plain data: `{"When is it lit?": ["text", …]}`, or what a file has on each line.
 
         Each text is a fact; a list of texts is one fact with alternatives. Ids are `q1`, `q2`, … in order.
 
         Args:
-            relevant: the ground-truth texts of each question.
+            relevant: the ground-truth texts of each question; or a list of mappings with the fields of raglift's own
+                `queries.jsonl`, as `[{"question": "When is it lit?", "passages": ["text", …]}]`.
             documents: the source texts, if at hand.
             name: a title.
 
@@ -183,8 +184,11 @@ class Dataset:
         sources = Sources(checked)
         queries = []
         labels: object = relevant
-        if not isinstance(labels, Mapping):
-            location.fault(f"an object of type {type(labels).__name__}", "a mapping from question to texts")
+        if isinstance(labels, Sequence) and not isinstance(labels, (str, bytes)):
+            queries, labels = _of_records(labels, name, faults, sources), {}
+        elif not isinstance(labels, Mapping):
+            expected = "a mapping from question to texts, or a list of mappings with question and passages"
+            location.fault(f"an object of type {type(labels).__name__}", expected)
             labels = {}
         for index, (question, value) in enumerate(labels.items(), start=1):
             here = location / shown(question)
@@ -198,6 +202,19 @@ class Dataset:
         if faults:
             raise DatasetError(name, faults)
         return cls(tuple(queries), checked, name)
+
+
+def _of_records(records: Sequence[object], name: str, faults: list[Fault], sources: Sources) -> list[Query]:
+    """Return the queries that mappings describe; what is wrong with one is a fault, with its number and field."""
+    queries = []
+    for index, record in enumerate(records):
+        here = Location(f"{name}[{index}]", faults)
+        if isinstance(record, Mapping):
+            entry = {str(field): _as_list(value) for field, value in record.items()}
+            queries.append(read_query(entry, here, sources, index + 1))
+        else:
+            here.fault(described(record), "a mapping, as {'question': …, 'passages': […]}")
+    return queries
 
 
 def _check_queries(queries: Sequence[Query], documents: Mapping[str, Document], location: Location) -> None:

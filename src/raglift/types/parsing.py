@@ -235,31 +235,34 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Location, Sources, 
 # One object of a queries file to a Query.
 
 
-_QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator", "filter")
+_TEXTS, _FACTS = ("query", "question"), ("relevant", "passages")
+"""What a question and its facts may be called."""
+_QUERY_FIELDS = ("id", *_TEXTS, *_FACTS, "tags", "answerable", "judged_irrelevant", "annotator", "filter")
 
 
-def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -> Query:
+def read_query(entry: Mapping[str, Any], location: Location, sources: Sources, number: int) -> Query:
     """Return the query that an object describes. What it lacks is noted as a fault, and left empty.
 
     Args:
         entry: the fields of one line.
         location: the line.
         sources: the documents that labels point into.
+        number: which query of the dataset it is, counted from 1; without an id it is called `q1`, `q2`, ….
     """
     known = len(location.faults)
     check_fields(entry, _QUERY_FIELDS, location)
-    for name in ("id", "query"):
-        if name not in entry:
-            (location / name).fault("no such field", f"the field {name!r} on every line")
+    text, facts_name = field_of(entry, _TEXTS, location), field_of(entry, _FACTS, location) or _FACTS[0]
+    if text is None:
+        (location / _TEXTS[0]).fault("no such field", f"the field {_TEXTS[0]!r} (or {_TEXTS[1]!r}) of every query")
     answerable = entry.get("answerable", True)
     if not isinstance(answerable, bool):
         (location / "answerable").fault(shown(answerable), "true or false")
-    facts = read_facts(entry.get("relevant", []), location / "relevant", sources)
+    facts = read_facts(entry.get(facts_name, []), location / facts_name, sources)
     if answerable is False and facts:
-        (location / "answerable").fault("false, and passages in relevant", "only one of the two")
+        (location / "answerable").fault(f"false, and passages in {facts_name}", "only one of the two")
     values: dict[str, Any] = {
-        "id": (read_id(entry["id"], location / "id") or "") if "id" in entry else "",
-        "text": (read_string(entry["query"], location / "query") or "") if "query" in entry else "",
+        "id": read_id(entry.get("id", f"q{number}"), location / "id") or "",
+        "text": "" if text is None else read_string(entry[text], location / text) or "",
         "facts": facts,
         "tags": _read_tags(entry.get("tags", []), location / "tags"),
         "answerable": bool(answerable),
@@ -271,6 +274,14 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
     }
     # What is not right has been noted, and is not loaded: its id alone is still compared with the others
     return Query(**values) if len(location.faults) == known else trusted(Query, values)
+
+
+def field_of(entry: Mapping[str, Any], names: tuple[str, ...], location: Location) -> str | None:
+    """Return the one of some fields that an object has; None without any, and a fault for each further one."""
+    found = [name for name in names if name in entry]
+    for name in found[1:]:
+        (location / name).fault(f"it beside the field {found[0]!r}", f"one of {', '.join(map(repr, names))}")
+    return found[0] if found else None
 
 
 def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, ...]:

@@ -12,12 +12,15 @@ from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import RR, HitRate, Precision, Recall
+from raglift.results.comparison import compare
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate
+from raglift.running.rankings import evaluate_rankings
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
 
 
 def fact(*texts):
@@ -420,6 +423,19 @@ def test_what_cannot_be_used_is_refused_before_anything_is_asked(options, messag
     with pytest.raises(ConfigurationError, match=message):
         measure(retriever, **options)
     assert retriever.asked == []
+
+
+def test_a_list_of_plain_dicts_is_a_dataset():
+    records = [{"question": "lit when?", "passages": ["lit at dusk"]}, {"question": "who?", "passages": ["the keeper"]}]
+    texts = {"lit when?": ["the lamp is lit at dusk"], "who?": ["nobody"]}
+    one, other = (evaluate(lambda query, k=k: texts[query][:k], records, ks=(1,)) for k in (1, 0))
+    assert [query.id for query in one.dataset] == ["q1", "q2"]
+    assert one.scores.of("retrieve", "recall@1").tolist() == [1, 0]
+    assert compare(one, other).row("function #2").difference.mean < 0
+    ranked = {query.id: Ranking.of((Chunk(text), None) for text in texts[query.text]) for query in one.dataset}
+    same = evaluate_rankings(ranked, one.dataset, system="file", ks=(1,))
+    assert same.scores.of("retrieve", "recall@1").tolist() == [1, 0]
+    assert (same.truncated, same.depth_limit) == (one.truncated, one.depth_limit)
 
 
 def test_label_texts_are_looked_for_in_every_document():

@@ -1,8 +1,8 @@
 """The file formats of rankings and labels: their names, their columns, and how a format is recognized.
 
 `trec`: rankings as `query Q0 id rank score tag`, labels as `query iteration id relevance`.
-`jsonl`: rankings as `{"query_id", "hits": [{"id", "score"}, …]}` per query or `{"query_id", "id", "score"}` per hit,
-labels as `{"query_id", "id", "grade"}`.
+`jsonl`: rankings as `{"query_id", "hits": [{"id", "text", "score"}, …]}` per query, also with `texts` or `ids` for
+the `hits`, or `{"query_id", "id", "score"}` per hit; labels as `{"query_id", "id", "grade"}`.
 `parquet`: one row per hit (`query_id`, `id`, optionally `score`, `rank`) or per label (`query_id`, `id`, `grade`).
 
 Any of the texts may be compressed with gzip, and then ends with `.gz`.
@@ -30,8 +30,12 @@ WRITTEN_FORMS: tuple[WrittenForm, ...] = ("trec", "parquet")
 
 QUERY_ID, ID, SCORE, RANK, GRADE = "query_id", "id", "score", "rank", "grade"
 """Fields in JSON Lines and columns in Parquet; a rank is counted from 1."""
-HITS = "hits"
-"""In JSON Lines, the list of one query's hits, best first: objects with `id` and `score`, or bare ids."""
+HITS, TEXTS, IDS = "hits", "texts", "ids"
+"""In JSON Lines, the list of one query's hits, best first: of objects or bare ids, of texts, or of ids."""
+QUESTIONS = ("question", "query")
+"""In JSON Lines, what the text of a query is called, by which it can be named in place of its id."""
+TEXT, DOC, START, END = "text", "doc", "start", "end"
+"""In JSON Lines, further fields of a hit, as labels have them: its text, and where that stands in which document."""
 
 RUN_COLUMNS = ("query", "Q0", "id", "rank", "score", "tag")
 """What the columns of a TREC run are called in messages."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +25,7 @@ from raglift.storage.rankings.columns import (
 )
 from raglift.storage.rankings.files import LONGEST_ROW, Parser, open_unpacked, read_file
 from raglift.storage.rankings.forms import COMPRESSED, QUERY_ID, form_of
+from raglift.types.labels import Fact, Passage
 from raglift.utilities.display import counted
 from raglift.utilities.limits import is_file, is_folder, user_path
 from raglift.utilities.strict_files import as_file
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from raglift.storage.rankings.columns import Hits, Labels, Row
     from raglift.storage.rankings.forms import Form
     from raglift.types.dataset import Dataset
-    from raglift.types.labels import Passage
 
 
 T = TypeVar("T")
@@ -106,7 +107,7 @@ def read_labels(path: str | os.PathLike[str], *, form: str | None = None) -> Lab
     """Return what `read_qrels` does, of which a large file is held as numbers."""
     given, path = path, user_path(path)
     chosen = form_of(path, form)
-    if form is None and _is_dataset(path):
+    if form is None and is_dataset(path):
         return ids_of(load_dataset(given))
     faults: list[Fault] = []
     location = Location(path.name or str(path), faults)
@@ -121,7 +122,8 @@ def read_labels(path: str | os.PathLike[str], *, form: str | None = None) -> Lab
     return labels
 
 
-def _is_dataset(path: Path) -> bool:
+def is_dataset(path: Path) -> bool:
+    """Whether labels are a dataset with questions; else they are a table of judged ids."""
     if not is_file(path):
         return is_folder(path) or not (path.suffix or path.parent.name)
     if path.suffix.lower() in _OTHER_DATASETS:
@@ -158,6 +160,29 @@ def ids_of(dataset: Dataset) -> dict[str, dict[str, int]]:
     if faults:
         raise DatasetError(dataset.name or "labels", faults, "nothing was scored")
     return found
+
+
+def labelled_by_ids(dataset: Dataset) -> Dataset | None:
+    """Return a dataset whose labels are ids, also of whole documents; None if one is a text or a part of a document."""
+    ids: dict[Passage, str | None] = {}
+    for query in dataset.queries:
+        for passages in (*(fact.passages for fact in query.facts), query.judged_irrelevant):
+            ids |= {passage: _id_of(passage, dataset) for passage in passages}
+    if None in ids.values():
+        return None
+
+    def by_id(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+        return tuple(Passage(chunk_id=ids[passage], grade=passage.grade) for passage in passages)
+
+    queries = tuple(
+        replace(
+            query,
+            facts=tuple(Fact(by_id(fact.passages)) for fact in query.facts),
+            judged_irrelevant=by_id(query.judged_irrelevant),
+        )
+        for query in dataset.queries
+    )
+    return replace(dataset, queries=queries, documents=())
 
 
 def _id_of(passage: Passage, dataset: Dataset) -> str | None:

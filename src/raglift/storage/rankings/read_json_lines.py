@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import (
@@ -15,22 +15,39 @@ from raglift.storage.rankings.files import (
     read_grade,
     table_of_blocks,
 )
-from raglift.storage.rankings.forms import GRADE, HITS, ID, QUERY_ID, SCORE
-from raglift.types.parsing import read_id
+from raglift.storage.rankings.forms import (
+    DOC,
+    END,
+    GRADE,
+    HITS,
+    ID,
+    IDS,
+    QUERY_ID,
+    QUESTIONS,
+    SCORE,
+    START,
+    TEXT,
+    TEXTS,
+)
+from raglift.types.checking import FARTHEST
+from raglift.types.documents import Chunk
+from raglift.types.parsing import field_of, read_characters, read_id, read_string
 from raglift.utilities.strict_files import lines_of, parse_object
 from raglift.utilities.validation import Location, check_fields, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     import pyarrow as pa
 
 
+_LISTS = (HITS, TEXTS, IDS)
 _RUN_EXPECTED = (
     f'{{"{QUERY_ID}": "q1", "{HITS}": [{{"{ID}": "c7", "{SCORE}": 12.3}}, …]}} on each line, '
     f'or {{"{QUERY_ID}": "q1", "{ID}": "c7", "{SCORE}": 12.3}}'
 )
+_LINE_EXPECTED = f'{{"{QUESTIONS[0]}": "…", "{TEXTS}": ["…", …]}} on each line, or {{"{ID}": "q1", "{IDS}": ["c7", …]}}'
 _LABEL_EXPECTED = f'{{"{QUERY_ID}": "q1", "{ID}": "c7", "{GRADE}": 1}} on each line'
 
 
@@ -133,35 +150,112 @@ def _run_rows(path: Path, location: Location) -> Iterator[Row]:
     scored: dict[bool, Location] = {}
     queries: dict[str, Location] = {}
     for here, entry in _objects(path, location, _RUN_EXPECTED):
-        shape = HITS if HITS in entry else ID
+        shape = HITS if holds_list(entry) else ID
         first = shapes.setdefault(shape, here)
         if len(shapes) > 1 and first is here:
             here.fault(shown(entry), f"objects like that on line {next(iter(shapes.values())).line}")
-        yield from _hits_of_list(entry, here, queries) if shape == HITS else _hit_of_object(entry, here, scored)
+        yield from _ids_of_list(entry, here, queries) if shape == HITS else _hit_of_object(entry, here, scored)
 
 
-def _hits_of_list(entry: dict[str, Any], here: Location, queries: dict[str, Location]) -> Iterator[Row]:
-    if not check_fields(entry, (QUERY_ID, HITS), here):
+def _ids_of_list(entry: dict[str, Any], here: Location, queries: dict[str, Location]) -> Iterator[Row]:
+    line = _read_line(entry, here)
+    if line is None:
         return
-    query, hits = _read_id(entry, QUERY_ID, here), entry[HITS]
-    if not isinstance(hits, list):
-        (here / HITS).fault(shown(hits), "a list of hits, best first")
-    elif query is not None and queries.setdefault(query, here) is not here:
-        here.fault(f"the query {quoted(query)} a second time", "one list of hits for each query")
-    elif query is not None:
-        yield Row(here, query, None, None)
-        for number, hit in enumerate(hits):
-            at = here / HITS / number
-            id_ = _read_hit(hit, at) if isinstance(hit, dict) else read_id(hit, at)
-            if id_ is not None:
-                yield Row(at, query, id_, None)
+    if line.id is None:
+        (here / QUERY_ID).fault("no such field", f"the field {QUERY_ID!r}: the labels have ids, and no questions")
+    elif queries.setdefault(line.id, here) is not here:
+        here.fault(f"the query {quoted(line.id)} a second time", "one list of hits for each query")
+    else:
+        yield Row(here, line.id, None, None)
+        for hit in line.hits:
+            if hit.id is None:
+                hit.location.fault("a text without an id", "an id of each hit: the labels are ids")
+            else:
+                yield Row(hit.location, line.id, hit.id, None)
 
 
-def _read_hit(hit: dict[str, Any], at: Location) -> str | None:
-    if not check_fields(hit, (ID, SCORE), at):
+# The hits of one question on each line.
+
+
+class GivenHit(NamedTuple):
+    """A hit of a list."""
+
+    location: Location
+    id: str | None
+    """Its id, if it has one."""
+    chunk: Chunk
+    """Its text, which is empty where there is only an id, and where that stands."""
+    score: float | None
+
+
+class Line(NamedTuple):
+    """The hits of one query."""
+
+    location: Location
+    id: str | None
+    """The id of the query, if it is named by one."""
+    question: str | None
+    """Its text, if the line has it."""
+    hits: Iterable[GivenHit]
+    """Best first; each is read, and its faults noted, when it is asked for."""
+
+
+def holds_list(entry: dict[str, Any]) -> bool:
+    """Whether an object is the hits of one query; else it is one hit of a query."""
+    return QUERY_ID not in entry or any(name in entry for name in (*_LISTS, *QUESTIONS))
+
+
+def read_lines(path: Path, location: Location) -> Iterator[Line]:
+    """Yield the hits of each query, of a file that has an object for each query."""
+    for here, entry in _objects(path, location, _LINE_EXPECTED):
+        line = _read_line(entry, here)
+        if line is not None:
+            yield line
+
+
+def _read_line(entry: dict[str, Any], here: Location) -> Line | None:
+    """Return the hits of one query; None, and a fault, where they cannot be read."""
+    known = len(here.faults)
+    check_fields(entry, (QUERY_ID, ID, *QUESTIONS, *_LISTS), here)
+    name, question, hits = (field_of(entry, names, here) for names in ((QUERY_ID, ID), QUESTIONS, _LISTS))
+    if name is None and question is None:
+        (here / ID).fault("no such field", f"the field {ID!r}, {QUERY_ID!r} or {QUESTIONS[0]!r}")
+    if hits is None:
+        (here / HITS).fault("no such field", f"one of the fields {', '.join(map(repr, _LISTS))}")
+    elif not isinstance(entry[hits], list):
+        (here / hits).fault(shown(entry[hits]), "a list of hits, best first")
+    id_ = None if name is None else read_id(entry[name], here / name)
+    text = None if question is None else read_string(entry[question], here / question)
+    if len(here.faults) > known or hits is None:
         return None
-    id_, _ = _read_id(hit, ID, at), _read_score(hit, at)
-    return id_
+    found = (_read_hit(hit, here / hits / number, hits) for number, hit in enumerate(entry[hits]))
+    return Line(here, id_, text, (hit for hit in found if hit is not None))
+
+
+def _read_hit(hit: object, at: Location, name: str) -> GivenHit | None:
+    if name == TEXTS:
+        text = read_characters(hit, at)
+        return None if text is None else GivenHit(at, None, Chunk(text), None)
+    if name == IDS or not isinstance(hit, dict):
+        id_ = read_id(hit, at)
+        return None if id_ is None else GivenHit(at, id_, Chunk("", id_), None)
+    known = len(at.faults)
+    check_fields(hit, (ID, TEXT, DOC, START, END, SCORE), at)
+    fields = {field: value for field, value in hit.items() if value is not None}
+    if ID not in fields and TEXT not in fields:
+        (at / ID).fault("no such field", f"the field {ID!r} or {TEXT!r}")
+    id_, doc = (read_id(fields[field], at / field) if field in fields else None for field in (ID, DOC))
+    text = read_characters(fields.get(TEXT, ""), at / TEXT)
+    start, end = (_read_offset(fields.get(field), at / field) for field in (START, END))
+    score = _read_score(hit, at)
+    return None if len(at.faults) > known else GivenHit(at, id_, Chunk(text or "", id_ or "", doc, start, end), score)
+
+
+def _read_offset(value: object, here: Location) -> int | None:
+    if value is not None and (type(value) is not int or not 0 <= value < FARTHEST):
+        here.fault(shown(value), "an integer, 0 or more: a character offset into the document's text")
+        return None
+    return value
 
 
 def _hit_of_object(entry: dict[str, Any], here: Location, scored: dict[bool, Location]) -> Iterator[Row]:

@@ -196,15 +196,24 @@ class FileScores:
 
     def per_query(self) -> str:
         """Return a table of one row per query and metric, and one column a file; `-` where a query is left out."""
-        rows = [["query", "", *(run.name for run in self.runs)]]
-        columns = [run.by_query() for run in self.runs]
-        for query in dict.fromkeys(query for run in self.runs for query in run.scores.query_ids):
-            for metric in self.metrics:
-                values = [of_run[metric].get(query, nan) for of_run in columns]
-                if not all(map(isnan, values)):
-                    shown = ["-" if isnan(value) else f"{value:.4f}" for value in values]
-                    rows.append([query, title(metric), *shown])
-        return "\n".join(aligned(rows, texts=2))
+        return per_query_table({run.name: run.by_query() for run in self.runs}, self.metrics)
+
+
+def per_query_table(runs: Mapping[str, Mapping[Metric, Mapping[str, float]]], metrics: Sequence[Metric]) -> str:
+    """Return a table of one row per query and metric, and one column a run; `-` where a query is left out.
+
+    Args:
+        runs: for each run, each metric's value for each query; NaN if a query does not count.
+        metrics: the metrics to show.
+    """
+    rows = [["query", "", *runs]]
+    for query in dict.fromkeys(query for run in runs.values() for query in run[metrics[0]]):
+        for metric in metrics:
+            values = [of_run[metric].get(query, nan) for of_run in runs.values()]
+            if not all(map(isnan, values)):
+                shown = ["-" if isnan(value) else f"{value:.4f}" for value in values]
+                rows.append([query, title(metric), *shown])
+    return "\n".join(aligned(rows, texts=2))
 
 
 def aligned(rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
