@@ -40,7 +40,7 @@ def test_what_it_wrote_is_scored_as_before(run, saved: Path, tmp_path: Path) -> 
     scores = rl.load_evaluation(saved).scores
     for number, stage in enumerate(scores.stages, start=1):
         code, out, err = run(
-            "score", "--run", folder / f"run.{number}-{stage}.trec", "--qrels", folder / "qrels.txt",
+            "score", folder / "qrels.txt", folder / f"run.{number}-{stage}.trec",
             "--metrics", ",".join(map(str, scores.metrics)), "--json",
         )  # fmt: skip
         assert code == 0, err

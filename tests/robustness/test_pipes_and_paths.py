@@ -56,6 +56,6 @@ def piped() -> Iterator[Callable[[str], str]]:
 def test_rankings_and_labels_are_read_from_pipes(place: Path, piped: Callable[[str], str], run: Run, form: str) -> None:
     lines = '{"query_id": "q1", "id": "d1", "score": 1}\n{"query_id": "q2", "id": "d3", "score": 1}\n'
     given = piped(TREC if form == "trec" else lines)
-    code, out, err = run("score", "--run", given, "--qrels", piped(QRELS), "--from", form, "--names", "x")
+    code, out, err = run("score", piped(QRELS), given, "--from", form, "--names", "x")
     assert (code, err) == (0, "")
-    assert out == run("score", "--run", place / "r.trec", "--qrels", place / "r.qrels", "--names", "x")[1]
+    assert out == run("score", place / "r.qrels", place / "r.trec", "--names", "x")[1]
