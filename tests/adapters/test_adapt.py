@@ -124,7 +124,7 @@ def test_the_embedded_reranker_by_name():
             (name, " (did you mean 'late-interaction'?)")
             for name in ("late_interaction", "Late-Interaction", "late interaction", "lateinteraction")
         ),
-        *((name, " (did you mean 'none'?)") for name in ("nune", "non", "Nnone")),
+        *((name, " (did you mean 'none'?)") for name in ("nones", "non", "Nnone")),
         ("", ""),
         (" ", ""),
     ],

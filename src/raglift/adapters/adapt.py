@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import itertools
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import RerankStage, Stage, clearing_of
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.retrieval.batches import BATCH_SIZE
-from raglift.retrieval.models import CROSS_ENCODER
+from raglift.retrieval.models import CROSS_ENCODER, nearly
 from raglift.retrieval.onnx_files import is_onnx_model
 from raglift.types.documents import Chunk, Document
 
@@ -139,9 +137,9 @@ def _by_name(name: str, dtype: Dtype, device: str, batch_size: int, progress: bo
     if is_onnx_model(name):
         onnx = OnnxCrossEncoder(name, progress=progress)
         return [RerankStage(onnx, str(onnx))]
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), _NAMES, n=1, cutoff=0.7)
-    if not name.strip() or (near and name not in _NAMES and "/" not in name and os.sep not in name):
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+    near = nearly(name, _NAMES)
+    if not name.strip() or near:
+        hint = f" (did you mean {near!r}?)" if near else ""
         raise ConfigurationError(
             f"reranker: found {name!r}{hint}; expected {', '.join(map(repr, _NAMES))}, or the path or hub id of a "
             "cross-encoder"

@@ -12,9 +12,11 @@ from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import is_of, secrets_of, server_of
 from raglift.retrieval.batches import BATCH_SIZE
 from raglift.retrieval.embedding import Embedder, SentenceTransformerEmbedder
+from raglift.retrieval.models import EMBEDDED_MODEL, MINILM, nearly
 from raglift.retrieval.onnx_files import is_onnx_model
 from raglift.retrieval.onnx_models import OnnxEmbedder
 from raglift.utilities.display import describe_error, encodable
+from raglift.utilities.limits import is_there, user_path
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 
 if TYPE_CHECKING:
@@ -55,8 +57,12 @@ def embedder_by_name(
             is not there.
         MissingDependency: LangChain, or OpenAI's package for it, is not installed.
     """
-    if not name.strip():
-        raise ConfigurationError("embedding: found an empty name; expected 'bge-small', a path, or 'provider:model'")
+    near = nearly(name, (EMBEDDED_MODEL, MINILM))
+    if not name.strip() or (near and not is_there(user_path(name))):
+        hint = f" (did you mean {near!r}?)" if near else ""
+        raise ConfigurationError(
+            f"embedding: found {name!r}{hint}; expected 'bge-small', 'minilm', a path, a hub id, or provider:model"
+        )
     if is_onnx_model(name):
         return OnnxEmbedder(name)
     if _PROVIDER.fullmatch(name) is None:

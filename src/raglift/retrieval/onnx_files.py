@@ -20,7 +20,7 @@ from raglift.retrieval.models import (
     model_identity,
     require_reachable,
 )
-from raglift.utilities.limits import is_file, is_folder, user_path
+from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 
 PREFIX = "onnx:"
 """Begins the name of a model in an ONNX file that does not come in the package."""
@@ -98,7 +98,10 @@ def find_onnx_files(name: str) -> OnnxFiles:
     """
     if name in _EMBEDDED:
         return _of_package(name)
-    path = user_path(name.removeprefix(PREFIX))
+    source = name.removeprefix(PREFIX)
+    path = user_path(source)
+    if not source.strip() or (source.startswith(("/", ".", "~")) and not is_there(path)):
+        raise ModelError(f"{name}: found nothing there; expected {PREFIX} with a folder, an ONNX file, or a hub id")
     if is_file(path):
         return _of_folder(name, path.parent, path)
     folder = path if is_folder(path) else _from_hub(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -31,7 +30,7 @@ from raglift.metrics.parsing import parse, parse_depth
 from raglift.retrieval.chunkers import CHUNKERS, Chunker, RecursiveChunker
 from raglift.retrieval.devices import checked_device
 from raglift.retrieval.headings import HEADINGS, ContextualChunker
-from raglift.retrieval.models import EMBEDDED_MODEL, MINILM
+from raglift.retrieval.models import EMBEDDED_MODEL, MINILM, nearly
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 from raglift.retrieval.services.addresses import (
     checked_address,
@@ -158,9 +157,9 @@ def embedding(value: Any, folder: Path | None) -> str:
     name = text(value)
     if name in _EMBEDDED:
         return name
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), _EMBEDDED, n=1, cutoff=0.8)
-    if near and "/" not in name and ":" not in name and not is_there(_resolved(name, folder)):
-        raise wrong(quoted(name), f"{near[0]!r}, a path, a hub id, or provider:model")
+    near = nearly(name, _EMBEDDED)
+    if near and not is_there(_resolved(name, folder)):
+        raise wrong(quoted(name), f"{near!r}, a path, a hub id, or provider:model")
     return _model(name, folder)
 
 
