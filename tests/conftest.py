@@ -52,21 +52,18 @@ BOOK_TESTS = (
 )
 """They share one walk through the book, the longest of all work, if they are one after the other in one worker."""
 MODEL_TESTS = (
-    "docs/test_pages.py",
-    "cli/test_demo.py",
-    "examples/",
-    "adapters/test_same_index.py",
     "sweep/",
     "retrieval/",
-    "docs/test_shell_lines.py",
-    "test_book.py",
     "adapters/test_haystack.py",
-    "classes/",
-    "languages/",
+    "adapters/test_llama_index",
+    "adapters/test_langchain",
+    "adapters/test_same_index.py",
+    "adapters/test_adapt.py",
+    "integrations/",
     "running/",
-    "apps/test_walkthrough.py",
+    "classes/",
 )
-"""They load the local models, dear ones first: importing PyTorch takes each worker as long as ten of them."""
+"""They load models of PyTorch, dear ones first: importing it takes each worker as long as ten of them."""
 
 GROUPS = ("the book", "the models")
 

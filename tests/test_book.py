@@ -12,7 +12,8 @@ import pytest
 import raglift as rl
 from raglift.metrics.rank_measures import HitRate, Recall
 from raglift.retrieval.bm25 import BM25Retriever
-from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
+from raglift.retrieval.embedding import build_index
+from raglift.retrieval.onnx_models import OnnxEmbedder
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 
@@ -54,8 +55,8 @@ def test_reranking_the_first_book_keeps_the_candidates_and_the_pair_is_fair(firs
     chunks = CHUNKER.split(first_book.documents)
     retriever = BM25Retriever(chunks)
     if kind == "dense":
-        retriever = rl.DenseRetriever(build_index(chunks, SentenceTransformerEmbedder()))
-    evaluation = rl.evaluate(retriever, first_book, reranker="late-interaction", ks=(1, 10, 50), candidates=50)
+        retriever = rl.DenseRetriever(build_index(chunks, OnnxEmbedder()))
+    evaluation = rl.evaluate(retriever, first_book, reranker="cross-encoder", ks=(1, 10, 50), candidates=50)
     assert len(first_book) >= 5
     for trace in evaluation.run.traces:
         before, after = (stage.ranking for stage in trace.stages)

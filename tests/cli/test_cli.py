@@ -22,7 +22,7 @@ def test_version(run) -> None:
 
 def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first"
-    system = ("--retriever", "bm25", "--reranker", "late-interaction", "--candidates", "5")
+    system = ("--retriever", "bm25", "--reranker", "cross-encoder", "--candidates", "5", "--chunker", "recursive:200/0")
     code, out, err = run("evaluate", "lighthouse", *system, "-k", "1,5", "--output", str(folder))
     assert code == 0
     assert "before [95%]" in out or "before  " in out

@@ -148,7 +148,7 @@ def test_qdrant_through_langchain(folder: Path, exact: Evaluation) -> None:
     printed = run(
         folder, *fill, count, fill[0], count, ranking("qdrant_1000"), ranking("qdrant_1000_exact"), *commands("sweep")
     )
-    assert "mine: QdrantVectorStore + late-interaction" in printed
+    assert "mine: QdrantVectorStore + cross-encoder" in printed
     assert_ranked_as(exact, folder, "qdrant_1000")
     assert_ranked_as(exact, folder, "qdrant_1000_exact")
     once, twice = re.findall(r"^(\d+) chunks$", printed, re.MULTILINE)

@@ -212,7 +212,7 @@ def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tm
         return [query.replace("question", "answer")]
 
     sweep = rl.Sweep(
-        dataset=dataset, systems={"mine": search}, rerankers=["none", "late-interaction"], ks=1, primary="recall@1"
+        dataset=dataset, systems={"mine": search}, rerankers=["none", "cross-encoder"], ks=1, primary="recall@1"
     )
 
     def recall() -> list[float]:

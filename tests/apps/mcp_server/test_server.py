@@ -270,7 +270,10 @@ def test_what_is_outside_the_folder_or_no_run_is_refused(reader: Agent, path: st
         ({"dataset": "notes", "mapping": "x.yaml"}, "which runs code"),
         ({"dataset": "notes", "save_as": "runs/new"}, "nothing may be written"),
         ({"dataset": "notes", "retriever": "bm25 --system=mine:found"}, "expected dense, bm25 or hybrid"),
-        ({"dataset": "notes", "reranker": "BAAI/bge-reranker-base"}, "expected none or late-interaction"),
+        (
+            {"dataset": "notes", "reranker": "BAAI/bge-reranker-base"},
+            "expected none or cross-encoder or late-interaction",
+        ),
         ({"dataset": "notes", "chunker": "words:5"}, "expected recursive:1000/100 or token:256/20"),
         ({"dataset": "notes", "documents": "linked"}, "which is outside"),
         ({"dataset": "hidden"}, "which leads out of the folder"),
