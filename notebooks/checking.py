@@ -1,9 +1,9 @@
 """What is wrong with a notebook's outputs, and how those of two runs differ.
 
-Words must be the same, and numbers nearly: notebooks compute in float32, and another processor gives other last bits
-of it. A number may differ by 0.005, by one part in a hundred, or by one in its last digit shown, whichever is most;
-whole numbers below 100 may not differ. Durations are not compared (“12 s”, “3.5 ms”), nor is any number of a cell with
-the tag `durations`. Of a picture it is compared that there is one.
+Words must be the same, and numbers nearly: another processor gives other last bits of what models compute. A number
+may differ by 0.005, by one part in a hundred, or by one in its last digit shown, whichever is most; whole numbers
+below 100 may not differ. Durations are not compared (“12 s”, “3.5 ms”), nor is any number of a cell with the tag
+`durations`. Of a picture it is compared that there is one.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def book_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def walk(book_path: Path, book_cache: Path) -> Callable[[], subprocess.CompletedProcess[str]]:
-    """Walk through all questions about the book, in a process of its own; in float32, as notebook 1 does."""
+    """Walk through all questions about the book, in a process of its own, with the models of notebook 1."""
     environment = {
         **os.environ,
         "RAGLIFT_CACHE": str(book_cache),
@@ -195,7 +195,7 @@ def walk(book_path: Path, book_cache: Path) -> Callable[[], subprocess.Completed
         "RAGLIFT_PROGRESS": "1",
         "COLUMNS": "200",
     }
-    command = [sys.executable, "-m", "raglift", "walkthrough", "--all", "--dtype", "float32"]
+    command = [sys.executable, "-m", "raglift", "walkthrough", "--all"]
     return lambda: subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
 
 
