@@ -27,6 +27,7 @@ FULL = {
     "docs/how-to/adapters.md",
     "docs/how-to/agents.md",
     "docs/concepts/faq.md",
+    "docs/how-to/from_autorag.md",
     "docs/how-to/from_llama_index.md",
     "docs/how-to/haystack.md",
     "docs/how-to/langchain.md",
