@@ -29,6 +29,7 @@ FULL = {
     "docs/concepts/faq.md",
     "docs/how-to/from_autorag.md",
     "docs/how-to/from_llama_index.md",
+    "docs/how-to/from_sentence_transformers.md",
     "docs/how-to/haystack.md",
     "docs/how-to/langchain.md",
     "docs/how-to/llama_index.md",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from raglift.results.evaluation import Evaluation
 
-_RATES = tuple(f"{name}@{k}" for name in ("hit_rate", "precision", "recall") for k in (1, 3, 5, 10))
+_METRICS = ("hit_rate", "precision", "recall", "rr@10", "ndcg@10", "ap@100")
 _THEIR_NAMES = {"hit_rate": "accuracy", "rr": "mrr", "ap": "map"}
 
 
@@ -41,7 +41,7 @@ class SentenceTransformersEvaluator(BaseEvaluator):
         corpus: the text of each document by its id.
         relevant_docs: the ids of the documents that are relevant to each query; a query without any enters no mean.
         chunks: what of a dataset is searched; by default its documents in chunks of 1,000 characters.
-        metrics: with their depths; by default those of an InformationRetrievalEvaluator.
+        metrics: as for `evaluate`; by default those of an InformationRetrievalEvaluator.
         name: put before the names of the figures.
         batch_size: the most texts of a batch.
         show_progress_bar: whether to show progress.
@@ -60,7 +60,7 @@ class SentenceTransformersEvaluator(BaseEvaluator):
         relevant_docs: Mapping[str, Iterable[str]] | None = None,
         *,
         chunks: Iterable[Chunk] | None = None,
-        metrics: Sequence[str] = (*_RATES, "rr@10", "ndcg@10", "ap@100"),
+        metrics: Sequence[str] = _METRICS,
         name: str = "",
         batch_size: int = 32,
         show_progress_bar: bool = False,
