@@ -79,8 +79,9 @@ def test_a_dataset_is_searched_in_chunks(model: Any) -> None:
         ((DATA, CORPUS, RELEVANT), "queries, corpus and relevant_docs"),
         ((rl.Dataset(DATA.queries[:0], DATA.documents),), "no queries"),
         ((QUERIES, CORPUS, {"fog-signal-interval": "c1"}), "set of ids"),
+        ((QUERIES, CORPUS, {7: {"c1"}}), "no query with relevant documents"),
     ],
-    ids=["no corpus", "empty corpus", "both", "no queries", "one id"],
+    ids=["no corpus", "empty corpus", "both", "no queries", "one id", "other ids"],
 )
 def test_what_it_does_not_take(arguments: tuple[Any, ...], expected: str) -> None:
     from raglift.integrations import SentenceTransformersEvaluator

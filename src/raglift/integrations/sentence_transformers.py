@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,8 @@ _THEIR_NAMES = {"hit_rate": "accuracy", "rr": "mrr", "ap": "map"}
 class SentenceTransformersEvaluator(BaseEvaluator):
     """An InformationRetrievalEvaluator with intervals, for `model.evaluate` and as the `evaluator` of a trainer.
 
-    A call returns its figures under its names, as `cosine_ndcg@10`, and the ends of their 95% intervals, as
-    `cosine_ndcg@10_low` and `cosine_ndcg@10_high`. Each call embeds all texts with the model as it is then, and leaves
-    it in the same mode.
+    A call returns its figures by their names, as `cosine_ndcg@10`, and the ends of their 95% intervals, as
+    `cosine_ndcg@10_low` and `cosine_ndcg@10_high`. It embeds all texts anew, and leaves the model in its mode.
 
     Args:
         queries: the text of each query by its id; or a labelled `Dataset`, or the name or path of one, alone.
@@ -47,7 +47,7 @@ class SentenceTransformersEvaluator(BaseEvaluator):
         show_progress_bar: whether to show progress.
 
     Raises:
-        ConfigurationError: neither a dataset nor all three mappings, or no documents.
+        ConfigurationError: neither a dataset nor all three mappings, no documents, or no labels.
         DatasetError: an id or a text of the queries is none.
     """
 
@@ -79,7 +79,13 @@ class SentenceTransformersEvaluator(BaseEvaluator):
                 "SentenceTransformersEvaluator: expected queries, corpus and relevant_docs as mappings that are not "
                 "empty, or a dataset that has documents, alone or with chunks"
             )
-        self.metrics, self.name, self.batch_size, self.show_progress_bar = metrics, name, batch_size, show_progress_bar
+        if not any(query.is_labelled for query in self.dataset):
+            raise ConfigurationError(
+                "SentenceTransformersEvaluator: found no query with relevant documents; expected ids of queries as keys of "
+                "relevant_docs, with the ids of their documents"
+            )
+        self.metrics, self.name = metrics, name
+        self._settings = {"batch_size": batch_size, "show_progress_bar": show_progress_bar}
         self.evaluation: Evaluation | None = None
         """The `Evaluation` of the last call: per-query figures, failures, `report`; two of them for `rl.compare`."""
 
@@ -87,7 +93,7 @@ class SentenceTransformersEvaluator(BaseEvaluator):
         self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
         """Return the figures of a model; with an `output_path`, save the evaluation below it for `raglift compare`."""
-        search = _Search(model, self.chunks, self.batch_size, self.show_progress_bar)
+        search = _Search(model, self.chunks, self._settings)
         modes = {module: module.training for module in model.modules()}  # embedding sets them all to evaluation
         try:
             self.evaluation = found = evaluate(
@@ -97,11 +103,9 @@ class SentenceTransformersEvaluator(BaseEvaluator):
             for module, training in modes.items():
                 module.training = training
         if output_path is not None:
-            step = "" if epoch == -1 else f"epoch_{epoch:g}_steps_{steps}"
-            folder = "_".join(filter(None, ("raglift", self.name, step)))
-            found.save(Path(output_path) / folder, overwrite=True)
-        means: dict[str, float] = {}
-        ends: dict[str, float] = {}
+            names = ("raglift", self.name, "" if epoch == -1 else f"epoch_{epoch:g}_steps_{steps}")
+            found.save(Path(output_path, "_".join(filter(None, names))), overwrite=True)
+        means, ends = dict[str, float](), dict[str, float]()
         for metric in found.scores.metrics:
             name, at, depth = str(metric).partition("@")
             label = f"{model.similarity_fn_name}_{_THEIR_NAMES.get(name, name)}{at}{depth}"
@@ -122,25 +126,23 @@ def _labelled(queries: Mapping[str, str], relevant_docs: Mapping[str, Iterable[s
         yield Query(str(key), text, tuple(Fact((Passage(chunk_id=doc),)) for doc in sorted(map(str, ids))))
 
 
+@dataclass(frozen=True)
 class _Search:
-    def __init__(self, model: SentenceTransformer, chunks: Sequence[Chunk], batch_size: int, progress: bool) -> None:
-        self._model, self._chunks = model, chunks
-        self._settings: dict[str, Any] = {
-            "batch_size": batch_size,
-            "show_progress_bar": progress,
-            "convert_to_tensor": True,
-        }
+    model: SentenceTransformer
+    chunks: Sequence[Chunk]
+    settings: Mapping[str, Any]
 
     def __str__(self) -> str:
-        return f"{type(self._model).__name__} ({len(self._chunks):,} chunks)"
+        return f"{type(self.model).__name__} ({len(self.chunks):,} chunks)"
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
         # Equal similarities are in the order of ids; but chunks are embedded in their own, which decides the last bits
-        order = sorted(range(len(self._chunks)), key=lambda place: self._chunks[place].id)
-        vectors = self._model.encode_document([chunk.text for chunk in self._chunks], **self._settings)[order]
+        order = sorted(range(len(self.chunks)), key=lambda place: self.chunks[place].id)
+        texts = [chunk.text for chunk in self.chunks]
+        vectors = self.model.encode_document(texts, convert_to_tensor=True, **self.settings)[order]
         rankings = []
-        for question in self._model.encode_query(list(queries), **self._settings):
-            scores, places = self._model.similarity(question, vectors)[0].sort(descending=True, stable=True)
+        for question in self.model.encode_query(list(queries), convert_to_tensor=True, **self.settings):
+            scores, places = self.model.similarity(question, vectors)[0].sort(descending=True, stable=True)
             hits = zip(places[:k].tolist(), scores[:k].tolist(), strict=True)
-            rankings.append(Ranking.of((self._chunks[order[place]], score) for place, score in hits))
+            rankings.append(Ranking.of((self.chunks[order[place]], score) for place, score in hits))
         return rankings

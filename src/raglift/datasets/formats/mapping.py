@@ -412,7 +412,7 @@ class _Reader:
                 if value is None:
                     return None
                 if name == "passage":
-                    value = re.sub(rf"\A{self._mapping.prefix}", "", value)
+                    value = re.sub(rf"\A{self._mapping.prefix}", "", str(value))
                 entry["text" if name == "passage" else name] = value
         if "text" in entry:
             entry.pop("page", None)
