@@ -81,8 +81,8 @@ class SentenceTransformersEvaluator(BaseEvaluator):
             )
         if not any(query.is_labelled for query in self.dataset):
             raise ConfigurationError(
-                "SentenceTransformersEvaluator: found no query with relevant documents; expected ids of queries as keys of "
-                "relevant_docs, with the ids of their documents"
+                "SentenceTransformersEvaluator: found no query with relevant documents; expected the ids of "
+                "queries as keys of relevant_docs, each with the ids of documents"
             )
         self.metrics, self.name = metrics, name
         self._settings = {"batch_size": batch_size, "show_progress_bar": show_progress_bar}
