@@ -7,7 +7,7 @@ comment right before a fence says where this does not hold, and why:
     <!-- not run: it needs a PostgreSQL -->
     <!-- not compared: the last digits depend on the processor -->
 
-The Python of a file is written to it, and not run:
+A file, of Python or of another language, is written, and not run:
 
     <!-- file: my_rag.py -->
 
@@ -71,8 +71,9 @@ class Page:
 
     @property
     def python(self) -> list[Block]:
-        """The fences that run, and the comments with Python that is not shown."""
-        return [block for block in self.of("python", "not shown") if not excused(block, "not run")]
+        """The fences that run or are written to a file, and the comments with Python that is not shown."""
+        runs = [block for block in self.blocks if block.language in ("python", "not shown") or excused(block, "file")]
+        return [block for block in runs if not excused(block, "not run")]
 
     def output(self, block: Block) -> Block | None:
         """The fence with what a block printed, if it is to be compared."""
@@ -121,7 +122,7 @@ def faults(page: Page) -> list[str]:
 def runnable(block: Block) -> str:
     """Return a block's Python, with each expression that has a comment `# → value` checked against it.
 
-    For a block that is a file, what writes the file.
+    For a block that is a file, Python that writes it.
     """
     if excused(block, "file"):
         return f"from pathlib import Path; Path({block.excuse[1]!r}).write_text({block.text!r}, encoding='utf-8')"

@@ -1,2 +1,3 @@
 from .langchain import LangChainEmbeddings as LangChainEmbeddings
 from .llama_index import LlamaIndexEmbedding as LlamaIndexEmbedding
+from .sentence_transformers import SentenceTransformersEvaluator as SentenceTransformersEvaluator

@@ -51,6 +51,12 @@ def test_ragas_contexts_are_facts(file: str, fixtures: Path) -> None:
     assert first.tags == (("multi_hop_specific_query_synthesizer",) if "testset" in file else ())
 
 
+def test_the_numbers_of_hops_in_ragas_are_no_part_of_contexts(tmp_path: Path) -> None:
+    row = {"user_input": GALE, "reference_contexts": [f"<1-hop>\n\n{CONE}", f"<2-hop>\n\n{LAMP}"]}
+    (query,) = load_dataset(written(tmp_path, "testset.jsonl", [row]))
+    assert query.facts == (Fact((Passage(CONE),)), Fact((Passage(LAMP),)))
+
+
 def test_langsmith_outputs_are_facts(fixtures: Path, tmp_path: Path) -> None:
     first, second = load_dataset(fixtures / "langsmith" / "examples.jsonl")
     assert (first.id, first.text) == ("0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f1", GALE)

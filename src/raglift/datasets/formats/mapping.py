@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -54,6 +55,8 @@ class RowMapping:
     """Where the rows are; see `read_rows`."""
     fields: tuple[frozenset[str], ...] = ()
     """The fields by which rows of a preset are recognized: they have all of one of these sets."""
+    prefix: str = ""
+    """A pattern of what may stand before a passage and is no part of it."""
     alternatives: bool = False
     """Whether the passages of a row are alternatives of one fact; else each is a fact."""
     is_preset: bool = True
@@ -408,6 +411,8 @@ class _Reader:
                 value = _READERS[name](*items[name]) if name in _READERS else items[name].value
                 if value is None:
                     return None
+                if name == "passage":
+                    value = re.sub(rf"\A{self._mapping.prefix}", "", str(value))
                 entry["text" if name == "passage" else name] = value
         if "text" in entry:
             entry.pop("page", None)

@@ -47,6 +47,7 @@ PRESETS: Mapping[PresetName, RowMapping] = {
         },
         _LISTS,
         fields=(frozenset({"user_input"}),),
+        prefix=r"<\d+-hop>\s*",  # its questions of several hops number their contexts so
     ),
     "langsmith": RowMapping(
         "LangSmith",
