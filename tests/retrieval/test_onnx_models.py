@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 import raglift as rl
 from raglift.adapters.adapt import check_reranker
@@ -18,7 +19,7 @@ from raglift.errors import MissingDependency, ModelError
 from raglift.retrieval import OnnxCrossEncoder, OnnxEmbedder
 from raglift.retrieval.embedding import embed
 from raglift.retrieval.onnx_files import find_onnx_files
-from raglift.retrieval.onnx_models import _loaded
+from raglift.retrieval.onnx_models import _load, _loaded
 from raglift.retrieval.rerankers import Truncated
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
@@ -59,6 +60,23 @@ def test_the_cross_encoder_ranks_and_a_score_depends_on_its_pair_alone() -> None
     assert model.find_truncated(PAIRS) == [Truncated(part) for part in (0, 0, 1, 0, 3)]
 
 
+def test_a_pair_is_truncated_as_its_tokenizer_would() -> None:
+    """The longer one first; and of two that are very long no pieces are made that would fill memory."""
+    tokenizer = Tokenizer.from_file(str(find_onnx_files("cross-encoder").tokenizer))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(512)
+    model = _load("cross-encoder")
+    words = ["lamp", "keeper", "horn", "fog", "harbour", "sea"]
+    for left, right in [(3, 600), (600, 3), (300, 600), (254, 300), (255, 255), (256, 900), (0, 700), (200, 200)]:
+        pair = [" ".join(words[place % 6] for place in range(count)) for count in (left, right)]
+        expected = tokenizer.encode(*pair)
+        tokens = model.encode(*pair)
+        assert (tokens.ids, tokens.types) == (expected.ids, expected.type_ids)
+        assert any(tokens.cut) == bool(expected.overflowing)
+    assert OnnxCrossEncoder(cache=Cache(None)).find_truncated([("horn " * 300, "fog " * 600)]) == [Truncated(3)]
+    assert len(model.encode("horn " * 100_000, "fog " * 100_000).ids) == 512
+
+
 def test_a_vector_depends_on_its_text_alone_and_queries_have_the_instruction() -> None:
     embedder = OnnxEmbedder()
     texts = [ANSWER, OTHER, LONG, ""]
@@ -79,13 +97,16 @@ def test_a_folder_computes_what_its_files_do(bge: Path) -> None:
         assert np.array_equal(named.embed([ANSWER, LONG], kind), folder.embed([ANSWER, LONG], kind))
     assert folder.read_in_part([LONG]) == [True]
     assert folder.identity != named.identity
-    before = folder.identity
-    (bge / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
-    assert folder.identity != before
-    mean, first = (one.embed([ANSWER], "document")[0] for one in (folder, named))
-    assert 0.5 < mean @ first / np.linalg.norm(mean) / np.linalg.norm(first) < 0.999
     as_file = embedder_by_name(f"onnx:{bge / 'onnx' / 'model.onnx'}")
     assert np.array_equal(as_file.embed([ANSWER], "query"), folder.embed([ANSWER], "query"))
+    before, of_file = folder.identity, as_file.identity
+    (bge / "cache.sqlite").write_text("is no part of the model")
+    assert (folder.identity, as_file.identity) == (before, of_file)
+    (bge / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
+    assert folder.identity != before
+    assert as_file.identity != of_file
+    mean, first = (one.embed([ANSWER], "document")[0] for one in (folder, named))
+    assert 0.5 < mean @ first / np.linalg.norm(mean) / np.linalg.norm(first) < 0.999
 
 
 def test_an_evaluation_says_what_was_computed_and_what_was_read_in_part() -> None:
@@ -117,6 +138,20 @@ FAULTS = {
     "not a tokenizer": (lambda f: _with(f, "tokenizer.json", b"{}"), "cannot be loaded: "),
     "not JSON": (lambda f: _with(f, "tokenizer_config.json", b"{"), "tokenizer_config.json: .*expected JSON"),
     "a list": (lambda f: _with(f, "tokenizer_config.json", b"[]"), "found a list; expected an object"),
+    "prompts": (
+        lambda f: _with(f, "config_sentence_transformers.json", b'{"prompts": {"query": 3}}'),
+        "expected an object of texts",
+    ),
+    "two ways to pool": (
+        lambda f: _with(
+            f, "1_Pooling/config.json", b'{"pooling_mode_cls_token": true, "pooling_mode_max_tokens": true}'
+        ),
+        "found the pooling cls_token and max_tokens; expected cls or mean",
+    ),
+    "a layer behind the pooling": (
+        lambda f: _with(f, "modules.json", b'[{"type": "a.Transformer"}, {"type": "a.Dense"}]'),
+        "modules.json with Dense behind them",
+    ),
     "two files": (
         lambda f: _without(f, "onnx/model.onnx") and _with(f, "a.onnx", b"") and _with(f, "b.onnx", b""),
         "found a.onnx, b.onnx; expected one ONNX file: name it",
@@ -131,7 +166,21 @@ def test_what_is_wrong_with_a_folder_is_said(bge: Path, fault: str) -> None:
         embedder_by_name(damage(bge)).embed([ANSWER], "document")
 
 
+def test_a_model_that_reads_less_than_its_settings_say(bge: Path) -> None:
+    for name, key in (("config", "max_position_embeddings"), ("tokenizer_config", "model_max_length")):
+        (bge / f"{name}.json").write_text(json.dumps({key: 1024}))
+    with pytest.raises(ModelError, match=r"model\.onnx: .* at a text of 1,0\d\d tokens"):
+        embedder_by_name(f"onnx:{bge}").embed([LONG], "document")
+
+
+def test_a_cross_encoder_embeds_nothing() -> None:
+    with pytest.raises(ModelError, match=r"shape \(1,\) for a text; expected a vector"):
+        embedder_by_name("cross-encoder").embed([ANSWER], "document")
+
+
 def test_an_embedding_model_is_no_cross_encoder(bge: Path) -> None:
+    with pytest.raises(ModelError, match="expected one number"):
+        check_reranker("bge-small")
     with pytest.raises(ModelError, match=r"shape \(\d+, 384\) for a pair; expected one number"):
         OnnxCrossEncoder(f"onnx:{bge}").score([(QUESTION, ANSWER)])
 

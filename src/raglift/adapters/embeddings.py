@@ -16,7 +16,6 @@ from raglift.retrieval.models import EMBEDDED_MODEL, MINILM, nearly
 from raglift.retrieval.onnx_files import is_onnx_model
 from raglift.retrieval.onnx_models import OnnxEmbedder
 from raglift.utilities.display import describe_error, encodable
-from raglift.utilities.limits import is_there, user_path
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def embedder_by_name(
         MissingDependency: LangChain, or OpenAI's package for it, is not installed.
     """
     near = nearly(name, (EMBEDDED_MODEL, MINILM))
-    if not name.strip() or (near and not is_there(user_path(name))):
+    if not name.strip() or near:
         hint = f" (did you mean {near!r}?)" if near else ""
         raise ConfigurationError(
             f"embedding: found {name!r}{hint}; expected 'bge-small', 'minilm', a path, a hub id, or provider:model"

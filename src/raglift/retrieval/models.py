@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import MissingDependency, ModelError
 from raglift.retrieval.devices import CPU, OWN, require_device
-from raglift.utilities.limits import is_file, is_folder, user_path
+from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +43,8 @@ _loading = threading.local()
 
 
 def nearly(name: str, known: Sequence[str]) -> str | None:
-    """Return the known name that a name is a slip of; None for what is known, a path, a hub id or a provider's name."""
-    if name in known or any(mark in name for mark in ("/", os.sep, ":")):
+    """Return the known name that a name is a slip of; None for what is known, there, a hub id or a provider's name."""
+    if name in known or any(mark in name for mark in ("/", os.sep, ":")) or is_there(user_path(name)):
         return None
     near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.8)
     return near[0] if near else None

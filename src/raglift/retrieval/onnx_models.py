@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
 
     from raglift.retrieval.embedding import Kind
     from raglift.retrieval.rerankers import Pair
@@ -38,6 +38,15 @@ if TYPE_CHECKING:
 
 _BATCH_SIZE = 4
 """Results are kept, and progress is shown, after a few batches of this size: computing does not need them."""
+
+
+class _Tokens(NamedTuple):
+    """The tokens of a text or a pair, with their marks."""
+
+    ids: list[int]
+    types: list[int]
+    cut: list[bool]
+    """Which of the texts is read in part."""
 
 
 class _Model:
@@ -65,13 +74,14 @@ class _Model:
                 f"the model {name!r} cannot be loaded: {type(error).__name__}: {error}; expected an ONNX file "
                 f"({self.files.model}) and a tokenizer ({self.files.tokenizer})"
             ) from error
+        limits = [self.files.limit, (self._tokenizer.truncation or {}).get("max_length")]
+        self.limit: int | None = min((limit for limit in limits if limit is not None), default=None)
+        """How many tokens the model reads, its marks included; None for any number."""
         self._tokenizer.no_padding()
-        if self.files.limit is None:
-            self._tokenizer.no_truncation()
-        else:
-            self._tokenizer.enable_truncation(self.files.limit)
+        self._tokenizer.no_truncation()
+        self._frames = [self._frame(texts) for texts in (1, 2)]
         self._inputs = [declared.name for declared in self._session.get_inputs()]
-        self._outputs = [declared.name for declared in self._session.get_outputs()]
+        self.outputs = [declared.name for declared in self._session.get_outputs()]
         unknown = sorted({*self._inputs} - {"input_ids", "attention_mask", "token_type_ids"})
         if unknown:
             raise ModelError(
@@ -79,24 +89,58 @@ class _Model:
                 "token_type_ids alone, as text encoders have"
             )
 
-    def encode(self, text: str, second: str | None = None) -> Encoding:
-        """Return the tokens of a text, or of a pair, truncated to what the model reads."""
-        return self._tokenizer.encode(encodable(text), None if second is None else encodable(second))
+    def encode(self, *texts: str) -> _Tokens:
+        """Return the tokens of a text or a pair, truncated to what the model reads.
 
-    def compute(self, encoding: Encoding, output: str | None = None) -> NDArray[np.float32]:
-        """Return one output for one text, the first unless named, without the axis of texts."""
-        fields = {
-            "input_ids": encoding.ids,
-            "attention_mask": encoding.attention_mask,
-            "token_type_ids": encoding.type_ids,
-        }
-        feed = {name: np.array([fields[name]], dtype=np.int64) for name in self._inputs}
-        found: NDArray[np.float32] = np.asarray(self._session.run([output or self._outputs[0]], feed)[0][0], np.float32)
+        Of a pair, the longer one is truncated first, as the tokenizers of sentence-transformers do.
+        """
+        frame = self._frames[len(texts) - 1]
+        found = [self._tokenizer.encode(encodable(text), add_special_tokens=False).ids for text in texts]
+        lengths = kept = [len(ids) for ids in found]
+        if self.limit is not None:
+            kept = _kept(lengths, max(self.limit - sum(place is None for _, _, place in frame), 0))
+        ids: list[int] = []
+        types: list[int] = []
+        for mark, kind, place in frame:
+            part = [mark] if place is None else found[place][: kept[place]]
+            ids += part
+            types += [kind] * len(part)
+        return _Tokens(ids, types, [keep < length for keep, length in zip(kept, lengths, strict=True)])
+
+    def _frame(self, texts: int) -> list[tuple[int, int, int | None]]:
+        """Return the marks around one text or two: an id and a type each, or the number of the text that stands there.
+
+        The tokenizer's own truncation is not used: of two very long texts it keeps each pair of their pieces.
+        """
+        whole = self._tokenizer.encode("a", "a" if texts > 1 else None)
+        found: list[tuple[int, int, int | None]] = []
+        for token, kind, place in zip(whole.ids, whole.type_ids, whole.sequence_ids, strict=True):
+            if place is None or not found or found[-1][2] != place:
+                found.append((token, kind, place))
         return found
 
-    def has_output(self, name: str) -> bool:
-        """Whether the file declares an output."""
-        return name in self._outputs
+    def compute(self, tokens: _Tokens, output: str | None = None) -> NDArray[np.float32]:
+        """Return one output for one text, the first unless named, without the axis of texts."""
+        fields = {"input_ids": tokens.ids, "attention_mask": [1] * len(tokens.ids), "token_type_ids": tokens.types}
+        feed = {name: np.array([fields[name]], dtype=np.int64) for name in self._inputs}
+        try:
+            results = self._session.run([output or self.outputs[0]], feed)
+        except Exception as error:
+            raise ModelError(
+                f"{self.files.model}: {type(error).__name__} at a text of {len(tokens.ids):,} tokens "
+                f"({str(error).partition(chr(10))[0][:200]}); expected a model that reads as many as its settings say"
+            ) from error
+        found: NDArray[np.float32] = np.asarray(results[0][0], np.float32)
+        return found
+
+
+def _kept(lengths: Sequence[int], limit: int) -> list[int]:
+    """Return how many tokens are kept of each of one or two texts."""
+    if sum(lengths) <= limit or len(lengths) == 1:
+        return [min(length, limit) for length in lengths]
+    shorter = min(*lengths, limit // 2)
+    first_is_shorter = lengths[0] <= lengths[1]
+    return [shorter, limit - shorter] if first_is_shorter else [limit - shorter, shorter]
 
 
 @lru_cache(maxsize=4)
@@ -107,8 +151,6 @@ def _loaded(name: str, _identity: str) -> _Model:
 
 
 def _load(name: str) -> _Model:
-    if not has_known_files(name):
-        find_onnx_files(name)
     return _loaded(name, onnx_identity(name))
 
 
@@ -137,9 +179,7 @@ class OnnxEmbedder:
 
     @property
     def identity(self) -> str:
-        """The model's name, its files, its prompts' source, and the processor's arithmetic of integers."""
-        if not self.has_known_identity:
-            find_onnx_files(self.model)
+        """The model's name, its files, and the processor's arithmetic of integers."""
         return onnx_identity(self.model)
 
     @property
@@ -165,22 +205,36 @@ class OnnxEmbedder:
         """Return for each text whether the model truncates it."""
         model = _load(self.model)
         prompt = model.files.document_prompt
-        return [*_on_all_cores(lambda text: bool(model.encode(prompt + text).overflowing), texts)]
+        return [*_on_all_cores(lambda text: any(model.encode(prompt + text).cut), texts)]
 
 
 def _vector(model: _Model, text: str) -> NDArray[np.float32]:
-    if model.has_output("sentence_embedding"):
-        return model.compute(model.encode(text), "sentence_embedding")
-    tokens = model.compute(model.encode(text))
-    if tokens.ndim == 1:
-        return tokens
-    if model.files.pooling is None or tokens.ndim != 2:
+    """Return the vector of a text: the model's own, or its tokens' pooled.
+
+    Raises:
+        ModelError: it is not known how tokens are pooled, or they are not embedded at all.
+    """
+    whole = "sentence_embedding" in model.outputs
+    found = model.compute(model.encode(text), "sentence_embedding" if whole else None)
+    if found.size == 1 or found.ndim > 2:
+        raise ModelError(
+            f"{model.files.model}: found an output of shape {found.shape} for a text; expected a vector, or one a "
+            "token, as an embedding model gives"
+        )
+    if found.ndim == 1:
+        return found
+    if model.files.layers:
+        raise ModelError(
+            f"{model.files.model}: found the outputs of single tokens, and modules.json with "
+            f"{', '.join(model.files.layers)} behind them; expected an output sentence_embedding"
+        )
+    if model.files.pooling is None:
         raise ModelError(
             f"{model.files.model}: found the outputs of single tokens, and nothing that says how they become one "
             "vector; expected 1_Pooling/config.json beside the tokenizer, with cls or mean, or an output "
             "sentence_embedding"
         )
-    vector: NDArray[np.float32] = tokens[0] if model.files.pooling == "first" else tokens.mean(axis=0)
+    vector: NDArray[np.float32] = found[0] if model.files.pooling == "first" else found.mean(axis=0)
     return vector
 
 
@@ -209,18 +263,16 @@ class OnnxCrossEncoder(PairReranker):
     @cached_property
     def identity(self) -> str:
         """The model's name, its files, and the processor's arithmetic of integers; of when first asked for."""
-        if not has_known_files(self.model):
-            find_onnx_files(self.model)
         return f"cross-encoder:{onnx_identity(self.model)}"
 
     def check(self) -> None:
-        """Raise now, not when the first pair is scored, if the model's files are not to be had.
+        """Raise now, not when all is retrieved, if the model cannot score a pair.
 
         Raises:
             MissingDependency: a package is not installed.
-            ModelError: the files are missing, or not those expected.
+            ModelError: the files are missing, not those expected, or not of a cross-encoder.
         """
-        _load(self.model)
+        self.score([("a", "b")])
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
         """Return the model's logit for each pair.
@@ -242,15 +294,7 @@ class OnnxCrossEncoder(PairReranker):
         return [*_on_all_cores(compute, batch)]
 
     def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated]:
-        """Return what the model reads in part of each pair; a query counts if it alone is longer than that."""
+        """Return what the model reads in part of each pair; a pair that is too long counts as a text read in part."""
         model = _load(self.model)
-
-        def is_long(texts: Pair | tuple[str]) -> bool:
-            return bool(model.encode(*texts).overflowing)
-
-        queries = [*dict.fromkeys(query for query, _ in pairs)]
-        long = dict(zip(queries, _on_all_cores(is_long, [(query,) for query in queries]), strict=True))
-        return [
-            Truncated(Truncated.TEXT * text | Truncated.QUERY * long[query])
-            for (query, _), text in zip(pairs, _on_all_cores(is_long, pairs), strict=True)
-        ]
+        cut = _on_all_cores(lambda pair: model.encode(*pair).cut, pairs)
+        return [Truncated(Truncated.TEXT * (query or text) | Truncated.QUERY * query) for query, text in cut]

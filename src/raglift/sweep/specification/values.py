@@ -31,6 +31,7 @@ from raglift.retrieval.chunkers import CHUNKERS, Chunker, RecursiveChunker
 from raglift.retrieval.devices import checked_device
 from raglift.retrieval.headings import HEADINGS, ContextualChunker
 from raglift.retrieval.models import EMBEDDED_MODEL, MINILM, nearly
+from raglift.retrieval.onnx_files import PREFIX as ONNX
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 from raglift.retrieval.services.addresses import (
     checked_address,
@@ -177,10 +178,11 @@ def reranker(value: Any, folder: Path | None) -> str:
 
 def _model(name: str, folder: Path | None) -> str:
     """Return a name as it is, and the path of a folder as it is seen from here."""
-    path = _resolved(name, folder)
-    if is_folder(path):
-        return name if folder is None else str(path)
-    if name.startswith(_PATH_STARTS):
+    prefix = ONNX if name.startswith(ONNX) else ""
+    path = _resolved(name.removeprefix(prefix), folder)
+    if is_folder(path) or (prefix and is_there(path)):
+        return name if folder is None else f"{prefix}{path}"
+    if name.removeprefix(prefix).startswith(_PATH_STARTS):
         raise wrong(quoted(name), f"the folder of a model; there is none at {path}")
     return name
 
