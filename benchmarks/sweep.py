@@ -6,7 +6,7 @@ query's 50 candidates, score. The models alone are each distinct text, and each 
 once through the same library calls in batches of the same size, with nothing around them. All start with models loaded
 and empty caches. Run it as
 
-    python benchmarks/sweep.py [--queries 20] [--repetitions 3] [--defaults]
+    python benchmarks/sweep.py [--queries 20] [--repetitions 3] [--dtype float32]
 
 The book is not part of raglift: `raglift corpus fetch war_and_peace` gets it.
 """
@@ -56,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--characters", type=int, default=CHARACTERS)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--dtype", default="auto")
-    parser.add_argument("--defaults", action="store_true", help="Also the loop in its libraries' default number type.")
+    parser.add_argument("--dtype", default="float32")
     asked = parser.parse_args(arguments)
     try:
         book = load_dataset("war_and_peace")
@@ -66,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     dataset = first_part(book, asked.characters, asked.queries)
     _device.append(resolve_device(asked.device))
-    dtype = resolve_dtype(asked.dtype, _device[-1])
+    dtype = resolve_dtype(asked.dtype)
     say(
         f"{asked.characters:,} characters, {len(dataset)} queries, {len(SIZES)} chunk sizes × {len(RETRIEVERS)} "
         f"retrievers × 2, {dtype}; median of {asked.repetitions} rounds in which each has its turn"
@@ -76,10 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "straightforward loop": lambda: loop(dataset, dtype),
         "models alone": lambda: models_alone(dataset, pairs, dtype),
     }
-    if asked.defaults:
-        contestants["loop, default settings (float32)"] = lambda: loop(dataset, "float32")
-    for loaded in {dtype, "float32"} if asked.defaults else {dtype}:
-        models(loaded)
+    models(dtype)
     pairs = candidate_pairs(dataset, dtype)
     times: dict[str, list[float]] = {name: [] for name in contestants}
     found: dict[str, Any] = {}
@@ -115,6 +111,7 @@ def sweep(dataset: Dataset, dtype: str) -> SweepResult:
         asked = Sweep(
             dataset=dataset,
             chunkers=[f"recursive:{size}/{overlap}" for size, overlap in SIZES],
+            embeddings=["minilm"],
             retrievers=RETRIEVERS,
             rerankers=["none", "late-interaction"],
             candidates=CANDIDATES,

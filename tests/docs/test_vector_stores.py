@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
+from raglift.adapters.embeddings import embedder_by_name
 from raglift.datasets.jsonl import write_queries
 from raglift.results.evaluation import Evaluation
-from raglift.retrieval.embedding import SentenceTransformerEmbedder, build_index
+from raglift.retrieval.embedding import build_index
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.specification.record import load_sweep
 from raglift.types.labels import Query
@@ -89,7 +90,7 @@ def exact(folder: Path) -> Evaluation:
     """raglift's own dense retriever over the same chunks."""
     dataset = rl.load_dataset(folder / "mine")
     chunks = rl.RecursiveChunker(1000, 100).split(dataset.documents)
-    index = build_index(chunks, SentenceTransformerEmbedder(dtype="float32"))
+    index = build_index(chunks, embedder_by_name("bge-small"))
     return rl.evaluate(rl.DenseRetriever(index), dataset, depth="deep", candidates=10)
 
 
