@@ -22,7 +22,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parent
-SECONDS_FOR_A_CELL = 900  # more than any takes, so that only what hangs is stopped
+SECONDS_FOR_A_CELL = 1800  # more than any takes, so that only what hangs is stopped
 
 OF_THE_MACHINE = re.compile(r"<li>(?:Measured on|Versions|Machine): [^<]*</li>")
 
