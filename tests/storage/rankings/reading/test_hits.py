@@ -19,7 +19,7 @@ EXAMPLES = files("raglift.storage.rankings") / "examples"
 DATA = Dataset.from_dict(
     [
         {"id": "lamp", "question": "When is the lamp lit?", "passages": ["at dusk"]},
-        {"question": "When is the  horn blown?", "passages": ["in fog", ["at night", "by night"]]},
+        {"question": "When is the  h\u00f6rn blown?", "passages": ["in fog", ["at night", "by night"]]},
         {"id": "twice", "question": "Who?"},
         {"id": "again", "question": "Who?"},
     ]
@@ -44,7 +44,7 @@ def test_lines_are_joined_by_id_else_by_question(tmp_path: Path) -> None:
     found = read(
         tmp_path,
         {"id": "lamp", "question": "When is the lamp  lit?", "hits": [hit, "c8"]},
-        {"id": "unknown", "query": "When is the horn blown? ", "texts": ["", "in fog"]},
+        {"id": "unknown", "query": "When is the ho\u0308rn blown? ", "texts": ["", "in fog"]},
         {"query_id": "again", "hits": []},
     )
     assert {query: [one.chunk.text for one in ranking] for query, ranking in found.rankings.items()} == {
