@@ -137,6 +137,7 @@ def test_hits_are_kept_as_a_run(run, labels: Path, tmp_path: Path) -> None:
     evaluation = load_evaluation(tmp_path / "run")
     assert (code, err) == (0, f"saved to {tmp_path / 'run'}\n")
     assert len(evaluation.dataset) == 1
+    assert "2 labelled queries without a line are left out" in evaluation.notes
     assert evaluation.scores.mean("retrieve", "rr@2") == 0.5
     assert run("score", labels, hits, hits.rename(tmp_path / "b.jsonl"), "-o", "x")[0] == 2
 
