@@ -48,11 +48,14 @@ _RUN_EXPECTED = (
     f'or {{"{QUERY_ID}": "q1", "{ID}": "c7", "{SCORE}": 12.3}}'
 )
 _LINE_EXPECTED = f'{{"{QUESTIONS[0]}": "…", "{TEXTS}": ["…", …]}} on each line, or {{"{ID}": "q1", "{IDS}": ["c7", …]}}'
-_LABEL_EXPECTED = f'{{"{QUERY_ID}": "q1", "{ID}": "c7", "{GRADE}": 1}} on each line'
+_LABEL_EXPECTED = (
+    f'{{"{QUERY_ID}": "q1", "{ID}": "c7", "{GRADE}": 1}} on each line, '
+    f'or {{"{QUESTIONS[0]}": "…", "passages": ["…", …]}}'
+)
 
 
 def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
-    """Return the object on the first line of a file; an empty one where there is none.
+    """Return the object on the first line of a file that holds one; an empty one where there is none.
 
     Args:
         path: the file.
@@ -63,9 +66,11 @@ def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
     """
     with open_unpacked(path) as file:
         for here, line in lines_of(file, Location(path.name, []), longest=LONGEST_OBJECT):
-            found = parse_object(line, here) or {}
-            if not with_hits or found.get(HITS) != []:
+            found = parse_object(line, here)
+            if found is not None and not (with_hits and found.get(HITS) == []):
                 return found
+            if has_enough_faults(here, _LINE_EXPECTED):
+                break
     return {}
 
 
