@@ -84,6 +84,8 @@ def test_a_table_of_queries_stands_above_the_means(run, folder: Path) -> None:
         (["--profile", "unknown"], "profile: found 'unknown'"),
         (["--from", "csv"], "form: found 'csv'"),
         (["-o", "runs/new"], "--output: found it with labels that are judged ids"),
+        (["--all", "--overwrite"], "--overwrite: found it with labels that are judged ids"),
+        (["--all"], "--all: found it with labels that are judged ids"),
     ],
 )
 def test_what_it_cannot_do_is_said(run, folder: Path, options: list[str], found: str) -> None:

@@ -177,7 +177,8 @@ def _queries_as_json(values: Mapping[Metric, Mapping[str, float]], request: Scor
 
 
 def _score_ids(request: Score, labels: str, metrics: Sequence[Metric]) -> None:
-    unused = [name for name in ("output", "match", "documents") if getattr(request, name) is not None]
+    names = {"output": "output", "match": "match", "documents": "documents", "overwrite": "overwrite", "details": "all"}
+    unused = [option for name, option in names.items() if getattr(request, name) not in (None, False)]
     if unused:
         raise ConfigurationError(
             f"--{unused[0]}: found it with labels that are judged ids; expected questions with passages"

@@ -252,6 +252,8 @@ def _read_hit(hit: object, at: Location, name: str) -> GivenHit | None:
     id_, doc = (read_id(fields[field], at / field) if field in fields else None for field in (ID, DOC))
     text = read_characters(fields.get(TEXT, ""), at / TEXT)
     start, end = (_read_offset(fields.get(field), at / field) for field in (START, END))
+    if start is not None and end is not None and end < start:
+        (at / END).fault(shown(end), f"{start:,}, the start, or more")
     score = _read_score(hit, at)
     return None if len(at.faults) > known else GivenHit(at, id_, Chunk(text or "", id_ or "", doc, start, end), score)
 

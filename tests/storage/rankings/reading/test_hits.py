@@ -71,6 +71,7 @@ def test_lines_are_joined_by_id_else_by_question(tmp_path: Path) -> None:
         ({"id": "lamp", "texts": ["a", None]}, "1: texts[1]: found null; expected a text"),
         ({"id": "lamp", "texts": None}, "1: texts: found null; expected a list of hits"),
         ({"id": "lamp", "hits": [{"text": "a", "end": -1}]}, "1: hits[0].end: found -1; expected an integer"),
+        ({"id": "lamp", "hits": [{"text": "a", "start": 5, "end": 2}]}, "1: hits[0].end: found 2; expected 5"),
         ({"id": "lamp", "hits": [{"score": 1}]}, "1: hits[0].id: found no such field"),
         ({"id": "lamp", "texts": [], "ids": []}, "1: ids: found it beside the field 'texts'"),
         ({"id": "lamp", "contexts": []}, '1: contexts: found an unknown field "contexts"'),
