@@ -59,7 +59,8 @@ def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
 
     Args:
         path: the file.
-        with_hits: pass over queries whose list of hits is empty, which does not show what hits look like.
+        with_hits: pass over queries whose list of hits is empty, which does not show what hits look like, and over no
+            line that holds no object: Arrow, which would read the file, can crash at one.
 
     Raises:
         OSError, EOFError, zlib.error: the file cannot be read, or not unpacked.
@@ -69,7 +70,7 @@ def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
             found = parse_object(line, here)
             if found is not None and not (with_hits and found.get(HITS) == []):
                 return found
-            if has_enough_faults(here, _LINE_EXPECTED):
+            if (with_hits and found is None) or has_enough_faults(here, _LINE_EXPECTED):
                 break
     return {}
 
