@@ -49,6 +49,19 @@ def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     assert out.isascii()
 
 
+def test_each_dataset_is_checked_with_the_documents_beside_it_whatever_becomes_of_the_others(
+    run: Run, tmp_path: Path
+) -> None:
+    queries = dataset(tmp_path / "lights", "trimmed the mast") / "queries.jsonl"
+    check = ("labels", "check", "--strict", "--embedding", "none", "--json")
+    code, out, _ = run(*check, queries)
+    assert (code, json.loads(out)["documents"], json.loads(out)["broken"]) == (1, 1, 1)
+    code, out, err = run(*check, "nosuch", queries, tmp_path / "none")
+    missing, found, _ = json.loads(out)
+    assert (code, found["broken"], err.count("no such file or folder")) == (2, 1, 2)
+    assert missing["error"] in err
+
+
 def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> None:
     lost = [{"doc": "tower.txt", "from": f"nowhere {number}", "to": "dusk"} for number in range(25)]
     folder = dataset(tmp_path / "lights", *lost)

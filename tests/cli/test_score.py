@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,8 @@ def test_a_table_of_queries_stands_above_the_means(run, folder: Path) -> None:
         (["--profile", "unknown"], "profile: found 'unknown'"),
         (["--from", "csv"], "form: found 'csv'"),
         (["-o", "runs/new"], "--output: found it with labels that are judged ids"),
+        (["--all", "--overwrite"], "--overwrite: found it with labels that are judged ids"),
+        (["--all"], "--all: found it with labels that are judged ids"),
     ],
 )
 def test_what_it_cannot_do_is_said(run, folder: Path, options: list[str], found: str) -> None:
@@ -137,8 +140,20 @@ def test_hits_are_kept_as_a_run(run, labels: Path, tmp_path: Path) -> None:
     evaluation = load_evaluation(tmp_path / "run")
     assert (code, err) == (0, f"saved to {tmp_path / 'run'}\n")
     assert len(evaluation.dataset) == 1
+    assert "2 labelled queries without a line are left out" in evaluation.notes
     assert evaluation.scores.mean("retrieve", "rr@2") == 0.5
     assert run("score", labels, hits, hits.rename(tmp_path / "b.jsonl"), "-o", "x")[0] == 2
+
+
+def test_labels_are_told_by_the_first_line_that_can_be_read(run, labels: Path) -> None:
+    hits = write(labels.with_name("hits.jsonl"), line("a", "a"))
+    packed, broken, empty = (labels.with_name(name) for name in ("labels.jsonl.gz", "broken.jsonl", "empty.jsonl"))
+    packed.write_bytes(gzip.compress(labels.read_bytes()))
+    assert run("score", packed, hits, "--answered-only")[0] == 0
+    broken.write_bytes(b"{x\n" + labels.read_bytes())
+    assert run("score", broken, hits)[2].splitlines()[0] == f"raglift: error: {broken}: 1 fault; nothing was loaded"
+    empty.touch()
+    assert ['"grade"' in (said := run("score", empty, hits)[2]), '"passages"' in said] == [True, True]
 
 
 def test_examples_are_written_and_can_be_scored(run, tmp_path: Path) -> None:

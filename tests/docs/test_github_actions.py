@@ -130,6 +130,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     (programs / "gh").write_text(
         '#!/bin/sh\necho "$*" >> gh.txt\ncase "$*" in *--paginate*) cat earlier.txt;; esac\n', encoding="utf-8"
     )
+    (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     for program in programs.iterdir():
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
@@ -227,6 +228,12 @@ def test_the_action_measures_and_decides_and_no_input_is_read_as_a_command(tmp_p
     assert summary.startswith("### ❌ retrieval: FAILED")
     assert summary == (tmp_path / output / "summary.md").read_text(encoding="utf-8")
     assert "recursive:400/0" in (tmp_path / output / "runs" / "now" / "run.json").read_text(encoding="utf-8")
+    # A change of the match rule is one of the baseline too
+    (tmp_path / "pyproject.toml").write_text("[tool.raglift]\nmatch = 'coverage'\n", encoding="utf-8")
+    inputs["evaluate"] += "--match-threshold=0.7\n"
+    inputs |= {"baseline": f"{output}/runs/now", "gate": "", "output": "again"}
+    outcomes = job([{"uses": OURS, "with": inputs}], tmp_path, without=("Install", "Report"))
+    assert outcomes == {"Evaluate": 0, "baseline": 0, "Gate": 0}
 
 
 @pytest.mark.parametrize("earlier", ["", "101\n102\n"])

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 BROKEN = {
     "raising": ("raglift.adapters", "raise RuntimeError('no licence')\n"),
     "ending": ("raglift.metrics", "import sys; sys.exit(3)\n"),
+    "number": ("raglift.metrics", "ADAPTER = 3\n"),
     "misnamed": ("raglift.adapters", "ADAPTER = 'acme'\n"),
     "greedy": (
         "raglift.adapters",

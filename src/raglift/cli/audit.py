@@ -15,6 +15,7 @@ from raglift.cli.arguments import CHUNKER
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import attributes, labels_json, print_json
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
+from raglift.datasets.formats.own import documents_of
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
@@ -36,45 +37,49 @@ _LISTED = 20
 
 
 def run(request: AuditDataset) -> None:
-    """Check one dataset after the other; with `--strict`, exit 1 when labels are broken."""
-    code = max(_check(dataset, request) for dataset in request.datasets)
+    """Check one dataset after the other, also after one that is unusable; with `--strict`, exit 1 for broken labels."""
+    checked = [_check(dataset, request) for dataset in request.datasets]
+    if request.as_json:
+        records = [record for record, _ in checked]
+        print_json(records if len(records) > 1 else records[0])
+    code = max(code for _, code in checked)
     if code:
         raise typer.Exit(code)
 
 
-def _check(source: str, request: AuditDataset) -> int:
-    """Load, audit, print; return the exit code."""
+def _check(source: str, request: AuditDataset) -> tuple[dict[str, Any], int]:
+    """Load, audit, print unless in JSON; return what JSON has of it, and the exit code."""
     from rich.console import Console
 
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
+    path, documents = user_path(source), request.documents
+    if documents is None and path.name == QUERIES:
+        documents = documents_of(path.parent)
     try:
-        dataset = load_dataset(source, documents=request.documents, encoding=request.encoding, include=request.include)
+        dataset = load_dataset(source, documents=documents, encoding=request.encoding, include=request.include)
     except (DatasetError, CorpusError) as error:
-        if not error.faults:
+        if not error.faults and len(request.datasets) == 1:
             raise
-        return _show_faults(error, source, request)
+        found = {"faults": error.faults} if error.faults else {"error": str(error)}
+        return {"dataset": source, **found}, _show_faults(error, documents, request)
     chunkers = request.chunker or ([CHUNKER] if dataset.documents else [])
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
-    if request.as_json:
-        print_json(_as_json(audited))
-    else:
+    if not request.as_json:
         print_document(view_of(audited), Console())
-    return _BROKEN if request.strict and audited.broken else 0
+    return _as_json(audited), _BROKEN if request.strict and audited.broken else 0
 
 
-def _show_faults(error: DatasetError | CorpusError, source: str, request: AuditDataset) -> int:
+def _show_faults(error: DatasetError | CorpusError, documents: Path | None, request: AuditDataset) -> int:
     """Show every fault of what could not be loaded, or of a corpus of which no label resolves; return the exit code."""
-    if request.as_json:
-        print_json({"dataset": source, "faults": error.faults})
-    is_labels, title = True, str(error)
+    is_labels, title = bool(error.faults), str(error)
     if isinstance(error, DatasetError):
         read_as = "" if error.read_as is None else f" (read as {error.read_as})"
         title = f"{error.source}{read_as}: nothing was audited; faults: {len(error.faults):,}"
         # Another format's labels may be in any of the files of a folder
         is_read = is_file(Path(error.source)) or error.read_as is not None
-        is_labels = is_read and error.source != str(request.documents)
+        is_labels = is_read and error.source != str(documents)
     lines = [f"raglift: error: {title}", *(f"  {fault}" for fault in error.faults)]
     sys.stderr.write(lines_text(lines) + "\n")
     return _BROKEN if request.strict and is_labels else _UNUSABLE

@@ -27,6 +27,7 @@ from raglift.storage.rankings import scoring
 from raglift.storage.rankings.hits import read_hits
 from raglift.storage.rankings.read import is_dataset
 from raglift.storage.saving import check_free
+from raglift.utilities.display import counted
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from raglift.cli.pipeline import Score
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
+    from raglift.storage.rankings.hits import JoinedHits
     from raglift.storage.rankings.scoring import FileScores, RunScores
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
@@ -113,10 +115,16 @@ def _evaluations(request: Score, dataset: Dataset, metrics: Sequence[Metric]) ->
             ks=sorted({*(k for k in DEFAULT_KS if k <= limit), limit}),
             match=request.match or "containment",
             profile=request.profile,
-            notes=hits.notes,
+            notes=hits.notes + (_left_out(hits) if request.answered_only else ()),
         )
         for name, hits in zip(names, found, strict=True)
     }
+
+
+def _left_out(hits: JoinedHits) -> tuple[str, ...]:
+    count = sum(query.is_labelled and query.id not in hits.rankings for query in hits.dataset)
+    verb = "is" if count == 1 else "are"
+    return (f"{counted(count, 'labelled query')} without a line {verb} left out",) if count else ()
 
 
 def _files(request: Score) -> list[Path]:
@@ -169,7 +177,8 @@ def _queries_as_json(values: Mapping[Metric, Mapping[str, float]], request: Scor
 
 
 def _score_ids(request: Score, labels: str, metrics: Sequence[Metric]) -> None:
-    unused = [name for name in ("output", "match", "documents") if getattr(request, name) is not None]
+    names = {"output": "output", "match": "match", "documents": "documents", "overwrite": "overwrite", "details": "all"}
+    unused = [option for name, option in names.items() if getattr(request, name) not in (None, False)]
     if unused:
         raise ConfigurationError(
             f"--{unused[0]}: found it with labels that are judged ids; expected questions with passages"

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from raglift.datasets.formats.rows import PACKED, read_packed
 from raglift.errors import DatasetError
 from raglift.types.anchors import Resolution, Sources
 from raglift.types.labels import IRRELEVANT, RELEVANT
@@ -66,7 +67,7 @@ def resolve_queries(
     left_out: list[UnresolvedLabel] = []
     lost: list[str] = []
     first_line: dict[str, int | None] = {}
-    data = read_bytes(path, location)
+    data = (read_packed if path.name.lower().endswith(PACKED) else read_bytes)(path, location)
     for number, (here, line) in enumerate(decode_lines(data or b"", location), start=1):
         entry = parse_object(line, here)
         if entry is None:

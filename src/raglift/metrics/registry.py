@@ -8,14 +8,14 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError
+from raglift.types.metric import Metric
 from raglift.utilities.display import short_repr
 from raglift.utilities.functions import settings_of
-from raglift.utilities.plugins import installed
+from raglift.utilities.plugins import installed, leave_out
 
 if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
     from raglift.metrics.profiles.hits import Function
-    from raglift.types.metric import Metric
 
 
 _GROUP = "raglift.metrics"
@@ -40,7 +40,7 @@ def measure_of(name: str) -> Measure:
     """
     key = ALIASES.get(name.lower(), name.lower())
     if key not in MEASURES:
-        installed(_GROUP)
+        _register_installed()
     if key not in MEASURES:
         near = difflib.get_close_matches(key, [*MEASURES, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -75,8 +75,15 @@ def code_of(metric: Metric) -> str | None:
 
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure that can be computed here, those of installed packages too."""
-    installed(_GROUP)
+    _register_installed()
     return tuple(measure for measure in MEASURES.values() if measure.is_installed)
+
+
+def _register_installed() -> None:
+    """Import the measures of installed packages, which registers them; warn of what is none."""
+    for name, found in installed(_GROUP).items():
+        if not isinstance(found, Metric):
+            leave_out(name, f"found a {type(found).__name__}; expected what @raglift.metrics.metric returns")
 
 
 def register(measure: Measure) -> None:

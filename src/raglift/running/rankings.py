@@ -63,8 +63,11 @@ def evaluate_rankings(
         else Trace(query.id, error=error)
         for query in dataset
     )
-    spec = spec_of(dataset, Settings()) | named_in_spec(names_of(metrics))
-    spec["candidates"] = max([*map(len, rankings.values()), *(metric.k or 0 for metric in chosen), DEFAULT_KS[-1]])
+    settings = spec_of(dataset, Settings())  # nothing was asked: models, retries and the like had no part in it
+    spec = {name: settings[name] for name in ("depth", "dataset", "started", "environment")}
+    spec |= named_in_spec(names_of(metrics))
+    spec["returned"] = max(map(len, rankings.values()), default=0)
+    spec["candidates"] = max([spec["returned"], *(metric.k or 0 for metric in chosen), DEFAULT_KS[-1]])
     run = Run(
         (StageInfo(_STAGE, system, has_own_depth=True),),
         traces,

@@ -436,6 +436,8 @@ def test_a_list_of_plain_dicts_is_a_dataset():
     same = evaluate_rankings(ranked, one.dataset, system="file", ks=(1,))
     assert same.scores.of("retrieve", "recall@1").tolist() == [1, 0]
     assert (same.truncated, same.depth_limit) == (one.truncated, one.depth_limit)
+    assert (same.run.spec["returned"], same.run.spec.keys() & {"dtype", "retries", "batch_size"}) == (1, set())
+    assert "; 1 candidate;" in str(same)
 
 
 def test_label_texts_are_looked_for_in_every_document():

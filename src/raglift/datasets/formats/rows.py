@@ -43,14 +43,15 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx")
 """Tables whose cells are texts."""
 SUFFIXES = (*LINES_SUFFIXES, ".json", *TABLE_SUFFIXES, ".parquet")
 """How the names of the files end that have rows; texts may also be compressed, and end with `.gz`."""
-_PACKED = ".gz"
+PACKED = ".gz"
+"""How the name of a compressed file ends."""
 _DELIMITERS = (",", ";", "\t", "|")
 _BATCH = 4096
 
 
 def suffix_of(name: str) -> str:
     """Return how a file's name ends, `.gz` apart, in small letters."""
-    plain = name.lower().removesuffix(_PACKED)
+    plain = name.lower().removesuffix(PACKED)
     return plain[plain.rfind(".") :] if "." in plain else ""
 
 
@@ -82,14 +83,14 @@ def read_rows(
         raise ConfigurationError(f"delimiter: found {delimiter!r}; expected one character, as ',' or ';'")
     called = name or path.name
     suffix = suffix_of(called)
-    packed = called.lower().endswith(_PACKED)
+    packed = called.lower().endswith(PACKED)
     if suffix == ".parquet":
         for here, values in parquet_rows(path, location):
             yield Row(here, values)
     elif suffix == ".xlsx":
         yield from _from_workbook(path, location, root)
     elif suffix in TABLE_SUFFIXES:
-        data = _unpacked(path, location) if packed else read_bytes(path, location)
+        data = read_packed(path, location) if packed else read_bytes(path, location)
         text = None if data is None else decode_text(data, location)
         if text is not None:
             yield from _from_table(text, location, "\t" if suffix == ".tsv" else delimiter, quotes=quotes)
@@ -103,7 +104,7 @@ def read_rows(
 
 
 def _from_lines(path: Path, location: Location, *, packed: bool) -> Iterator[Row]:
-    data = _unpacked(path, location) if packed else None
+    data = read_packed(path, location) if packed else None
     lines = lines_of(io.BytesIO(data or b""), location) if packed else stream_lines(path, location)
     for here, line in lines:
         entry = parse_object(line, here)
@@ -277,7 +278,7 @@ def _without_nulls(value: Any) -> Any:
     return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
 
 
-def _unpacked(path: Path, location: Location) -> bytes | None:
+def read_packed(path: Path, location: Location) -> bytes | None:
     """Return what a file holds that is compressed with gzip; None, and a fault, if it is damaged or too much."""
     try:
         with gzip.open(path, "rb") as file:

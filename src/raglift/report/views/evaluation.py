@@ -47,7 +47,7 @@ from raglift.report.sentences import (
     one_stage_sentence,
     over_candidates_sentence,
 )
-from raglift.report.views.measured import cost_section, measured, queries_text
+from raglift.report.views.measured import candidates_of, cost_section, measured, queries_text
 from raglift.report.views.parts import (
     failure_table,
     few_metrics,
@@ -157,7 +157,7 @@ def _method_row(lift: Lift | None) -> list[tuple[str, str]]:
 
 def _about(evaluation: Evaluation, match: str) -> tuple[str, ...]:
     profile = "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
-    candidates = counted(evaluation.run.spec["candidates"], "candidate")
+    candidates = counted(candidates_of(evaluation.run.spec), "candidate")
     if evaluation.run.has_sessions:
         candidates = counted(sum(len(trace.calls or ()) for trace in evaluation.run.traces), "call")
     return (f"{queries_text(evaluation.dataset)}; {candidates}; match by {match}{profile}",)

@@ -53,7 +53,7 @@ def _rows(evaluations: Sequence[Evaluation], primary: Metric, match: str) -> lis
         ("Match rule", match),
         ("Primary metric", mean_title(primary)),
         ("Conventions", "" if profiles == "default" else profiles),
-        ("Candidates", _each(f"{spec['candidates']:,} per query" for spec in specs)),
+        ("Candidates", _each(f"{candidates_of(spec):,} per query" for spec in specs)),
         ("Chunks", _chunks(evaluations)),
         ("Index", _each(map(_index, evaluations)) if len(evaluations) == 1 else ""),
         ("Measured on", _days(specs)),
@@ -61,6 +61,11 @@ def _rows(evaluations: Sequence[Evaluation], primary: Metric, match: str) -> lis
         ("Machine", _each(_machine(spec.get("environment", {})) for spec in specs)),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def candidates_of(spec: Mapping[str, Any]) -> int:
+    """Return how many hits a system was asked for; of rankings in a file, how many the longest has."""
+    return int(spec.get("returned", spec["candidates"]))
 
 
 def _each(values: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from raglift.storage.rankings.files import has_enough_faults, read_file
 from raglift.storage.rankings.forms import TEXTS, form_of
 from raglift.storage.rankings.read import labelled_by_ids, read_run
 from raglift.storage.rankings.read_json_lines import first_object, holds_list, read_lines
+from raglift.text.normalization import bounded_marks
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
 from raglift.utilities.display import counted
@@ -142,7 +144,7 @@ def _unknown(here: Location, what: str, found: str, known: Collection[str], data
 
 
 def _normalized(question: str) -> str:
-    return " ".join(question.split())
+    return " ".join(unicodedata.normalize("NFC", bounded_marks(question)).split())
 
 
 def _comparable(dataset: Dataset, rankings: Mapping[str, Ranking], location: Location, path: Path) -> Dataset:

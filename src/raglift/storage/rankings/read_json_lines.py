@@ -48,24 +48,30 @@ _RUN_EXPECTED = (
     f'or {{"{QUERY_ID}": "q1", "{ID}": "c7", "{SCORE}": 12.3}}'
 )
 _LINE_EXPECTED = f'{{"{QUESTIONS[0]}": "…", "{TEXTS}": ["…", …]}} on each line, or {{"{ID}": "q1", "{IDS}": ["c7", …]}}'
-_LABEL_EXPECTED = f'{{"{QUERY_ID}": "q1", "{ID}": "c7", "{GRADE}": 1}} on each line'
+_LABEL_EXPECTED = (
+    f'{{"{QUERY_ID}": "q1", "{ID}": "c7", "{GRADE}": 1}} on each line, '
+    f'or {{"{QUESTIONS[0]}": "…", "passages": ["…", …]}}'
+)
 
 
 def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
-    """Return the object on the first line of a file; an empty one where there is none.
+    """Return the object on the first line of a file that holds one; an empty one where there is none.
 
     Args:
         path: the file.
-        with_hits: pass over queries whose list of hits is empty, which does not show what hits look like.
+        with_hits: pass over queries whose list of hits is empty, which does not show what hits look like, and over no
+            line that holds no object: Arrow, which would read the file, can crash at one.
 
     Raises:
         OSError, EOFError, zlib.error: the file cannot be read, or not unpacked.
     """
     with open_unpacked(path) as file:
         for here, line in lines_of(file, Location(path.name, []), longest=LONGEST_OBJECT):
-            found = parse_object(line, here) or {}
-            if not with_hits or found.get(HITS) != []:
+            found = parse_object(line, here)
+            if found is not None and not (with_hits and found.get(HITS) == []):
                 return found
+            if (with_hits and found is None) or has_enough_faults(here, _LINE_EXPECTED):
+                break
     return {}
 
 
@@ -247,6 +253,8 @@ def _read_hit(hit: object, at: Location, name: str) -> GivenHit | None:
     id_, doc = (read_id(fields[field], at / field) if field in fields else None for field in (ID, DOC))
     text = read_characters(fields.get(TEXT, ""), at / TEXT)
     start, end = (_read_offset(fields.get(field), at / field) for field in (START, END))
+    if start is not None and end is not None and end < start:
+        (at / END).fault(shown(end), f"{start:,}, the start, or more")
     score = _read_score(hit, at)
     return None if len(at.faults) > known else GivenHit(at, id_, Chunk(text or "", id_ or "", doc, start, end), score)
 

@@ -19,7 +19,7 @@ EXAMPLES = files("raglift.storage.rankings") / "examples"
 DATA = Dataset.from_dict(
     [
         {"id": "lamp", "question": "When is the lamp lit?", "passages": ["at dusk"]},
-        {"question": "When is the  horn blown?", "passages": ["in fog", ["at night", "by night"]]},
+        {"question": "When is the  h\u00f6rn blown?", "passages": ["in fog", ["at night", "by night"]]},
         {"id": "twice", "question": "Who?"},
         {"id": "again", "question": "Who?"},
     ]
@@ -44,7 +44,7 @@ def test_lines_are_joined_by_id_else_by_question(tmp_path: Path) -> None:
     found = read(
         tmp_path,
         {"id": "lamp", "question": "When is the lamp  lit?", "hits": [hit, "c8"]},
-        {"id": "unknown", "query": "When is the horn blown? ", "texts": ["", "in fog"]},
+        {"id": "unknown", "query": "When is the ho\u0308rn blown? ", "texts": ["", "in fog"]},
         {"query_id": "again", "hits": []},
     )
     assert {query: [one.chunk.text for one in ranking] for query, ranking in found.rankings.items()} == {
@@ -71,6 +71,7 @@ def test_lines_are_joined_by_id_else_by_question(tmp_path: Path) -> None:
         ({"id": "lamp", "texts": ["a", None]}, "1: texts[1]: found null; expected a text"),
         ({"id": "lamp", "texts": None}, "1: texts: found null; expected a list of hits"),
         ({"id": "lamp", "hits": [{"text": "a", "end": -1}]}, "1: hits[0].end: found -1; expected an integer"),
+        ({"id": "lamp", "hits": [{"text": "a", "start": 5, "end": 2}]}, "1: hits[0].end: found 2; expected 5"),
         ({"id": "lamp", "hits": [{"score": 1}]}, "1: hits[0].id: found no such field"),
         ({"id": "lamp", "texts": [], "ids": []}, "1: ids: found it beside the field 'texts'"),
         ({"id": "lamp", "contexts": []}, '1: contexts: found an unknown field "contexts"'),
