@@ -60,6 +60,7 @@ MODEL_TESTS = (
     "adapters/test_same_index.py",
     "adapters/test_adapt.py",
     "integrations/",
+    "docs/test_references.py",
     "running/",
     "classes/",
 )

@@ -164,18 +164,15 @@ def test_a_damaged_cell_fails_by_itself_and_can_be_measured_again(island: Any, t
 
 
 @pytest.mark.slow
-def test_retrieval_that_is_damaged_fails_its_cells_and_no_others(
-    island: Any, tmp_path: Path, tiny_cross_encoder: Path
-) -> None:
+def test_retrieval_that_is_damaged_fails_its_cells_and_no_others(island: Any, tmp_path: Path) -> None:
     sweep = Sweep(
         dataset=island,
         chunkers=["recursive:200/0", "recursive:90/30"],
         retrievers="bm25",
-        rerankers=[str(tiny_cross_encoder)],
+        rerankers=["cross-encoder"],
         candidates=3,
         ks=1,
         primary="ndcg@1",
-        dtype="float32",
     )
     run_sweep(sweep, tmp_path / "sweep", progress=False)
     for cell in (tmp_path / "sweep/cells").iterdir():

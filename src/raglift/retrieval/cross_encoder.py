@@ -15,6 +15,7 @@ from raglift.retrieval.batches import (
     compute_by_shape,
     fixed_rows,
     in_parts,
+    is_small,
     pair_token_counts,
     token_counts,
     token_limit,
@@ -76,7 +77,7 @@ class CrossEncoderReranker(PairReranker):
         super().__init__(batch_size=batch_size, cache=cache if named else Cache(None), progress=progress)
         self.model = model
         self.device = resolve_device(device) if named else str(getattr(model, "device", CPU))
-        self._dtype = resolve_dtype(dtype) if named else None
+        self._dtype = resolve_dtype(dtype, self.device) if named else None
 
     @cached_property
     def identity(self) -> str:
@@ -108,7 +109,7 @@ class CrossEncoderReranker(PairReranker):
         model = self._model
 
         def compute(pairs: list[Pair], settings: dict[str, Any]) -> list[float]:
-            with one_thread() if len(pairs) == 1 else nullcontext():
+            with one_thread() if is_small(len(pairs), settings) else nullcontext():
                 scores = model.predict(pairs, batch_size=len(pairs), show_progress_bar=False, **settings)
             return [float(score) for score in scores]
 

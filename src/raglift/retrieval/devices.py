@@ -111,7 +111,7 @@ def computes_in_bfloat16(device: str) -> bool:
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
 
 
-def resolve_dtype(dtype: Dtype) -> str:
+def resolve_dtype(dtype: Dtype, device: str = CPU) -> str:
     """Return the number type to compute in: what was given, and `OWN` for `auto`.
 
     bfloat16 is 2 to 4 times as fast on processors with AMX or AVX512-BF16, at a cosine above 0.999 to the float32
@@ -119,11 +119,14 @@ def resolve_dtype(dtype: Dtype) -> str:
     the last bits depend on the batch, so it is never chosen unasked.
 
     Raises:
-        ConfigurationError: the name is not a number type.
+        ConfigurationError: the name is not a number type; or `auto` with a device that is not there.
     """
     if dtype not in (*get_args(Dtype), OWN):
         raise ConfigurationError(f"dtype: found {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
-    return OWN if dtype == AUTO else dtype
+    if dtype != AUTO:
+        return dtype
+    require_device(device)
+    return OWN
 
 
 def here(device: str) -> str:

@@ -21,6 +21,7 @@ from raglift.retrieval.batches import (
     compute_by_shape,
     fixed_rows,
     in_parts,
+    is_small,
     parts_by_length,
     prompt_of,
     token_counts,
@@ -126,7 +127,7 @@ class SentenceTransformerEmbedder:
     ) -> None:
         self.model = model
         self.device = resolve_device(device)
-        self.dtype = resolve_dtype(dtype)
+        self.dtype = resolve_dtype(dtype, self.device)
         self.batch_size = checked_batch_size(batch_size)
 
     @property
@@ -162,7 +163,7 @@ class SentenceTransformerEmbedder:
 
         def compute(batch: list[str], settings: dict[str, Any]) -> list[NDArray[np.float32]]:
             encode = model.encode_query if kind == "query" else model.encode_document
-            with one_thread() if len(batch) == 1 else nullcontext():
+            with one_thread() if is_small(len(batch), settings) else nullcontext():
                 vectors = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
             return [*np.asarray(vectors, dtype=np.float32)]
 

@@ -24,6 +24,7 @@ from raglift.retrieval.batches import (
     can_count_tokens,
     compute_by_shape,
     in_parts,
+    is_small,
     token_counts,
     token_limit,
 )
@@ -86,7 +87,7 @@ class LateInteractionReranker(PairReranker):
         super().__init__(batch_size=batch_size, cache=cache, progress=progress)
         self.model = model
         self.device = resolve_device(device)
-        self.dtype = resolve_dtype(dtype)
+        self.dtype = resolve_dtype(dtype, self.device)
         self._query_tokens: dict[str, Any] = {}
 
     @cached_property
@@ -170,7 +171,7 @@ class LateInteractionReranker(PairReranker):
         """Return each text's token embeddings, where they were computed."""
 
         def compute(batch: list[str], settings: dict[str, Any]) -> Sequence[TokenMatrix]:
-            with one_thread() if len(batch) == 1 else nullcontext():
+            with one_thread() if is_small(len(batch), settings) else nullcontext():
                 encoded = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
             return [TokenMatrix.of(rows) for rows in encoded]
 
