@@ -265,16 +265,20 @@ def candidate_pairs(dataset: Dataset, dtype: str) -> list[tuple[str, str]]:
 
 
 def compare(result: SweepResult, found: dict[tuple[int, str, str], list[list[str]]]) -> None:
-    """Say how far the sweep and the loop found the same first ten; padding moves near ties in bfloat16."""
+    """Say how far the sweep and the loop found the same first ten; padding moves near ties in bfloat16.
+
+    The sweep fills prompts behind the candidates, which the loop does not.
+    """
     shared = total = 0
+    depth = min(10, CANDIDATES)
     for entry in result.finished:
         if entry.evaluation is None or entry.cell.chunker is None:
             continue
         size = int(entry.cell.chunker.split(":")[1].split("/")[0])
         rankings = found[size, str(entry.cell.retriever), entry.cell.reranker]
         for trace, texts in zip(entry.evaluation.run.traces, rankings, strict=True):
-            ours = {chunk.text for chunk in trace.stages[-1].ranking.chunks[:10]}
-            shared += len(ours & set(texts[:10]))
+            ours = {chunk.text for chunk in trace.stages[-1].ranking.chunks[:depth]}
+            shared += len(ours & set(texts[:depth]))
             total += len(ours)
     say(f"of the first ten hits of every query and system, {shared / total:.1%} are the loop's as well")
 
