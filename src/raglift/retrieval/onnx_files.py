@@ -83,7 +83,7 @@ class OnnxFiles:
     """How many tokens the model reads; None if its files name no limit."""
     pooling: Pooling | None = None
     layers: tuple[str, ...] = ()
-    """Layers behind the pooling that are not in this list of files: the ONNX file must have them."""
+    """Layers that `modules.json` names behind the pooling; they must be in the ONNX file."""
     query_prompt: str = ""
     document_prompt: str = ""
 
