@@ -10,7 +10,8 @@ import pytest
 
 from raglift.errors import ConfigurationError
 from raglift.report.charts.parts import specification
-from raglift.sweep.charts import alike_of, short_names
+from raglift.report.views.parts import begins_alike
+from raglift.sweep.charts import short_names
 from raglift.sweep.result import SweepResult
 
 pytestmark = pytest.mark.slow
@@ -60,8 +61,8 @@ def test_cells_are_called_by_what_tells_them_apart(measured: SweepResult) -> Non
     assert set(names) == {entry.cell.name for entry in measured.finished}
     assert len(set(names.values())) == len(names)
     assert "90/0 · bm25" in names.values()
-    assert alike_of(["recursive:60/0", "recursive:90/0"]) == "recursive:"
-    assert alike_of(["recursive:60/0", "token:90/0"]) == alike_of(["recursive:60/0"]) == ""
+    assert begins_alike(["recursive:60/0", "recursive:90/0"]) == "recursive:"
+    assert begins_alike(["recursive:60/0", "token:90/0"]) == begins_alike(["recursive:60/0"]) == ""
 
 
 def test_the_front_is_that_of_the_comparison(measured: SweepResult) -> None:

@@ -142,7 +142,7 @@ def abstention(
     """
     checked_fraction("risk", risk), checked_fraction("delta", delta), checked_integer("seed", seed, least=0)
     if evaluation.run.has_sessions or any(trace.repetitions for trace in evaluation.run.traces):
-        raise ConfigurationError("abstention: found sessions or repeated queries; expected one ranking a query")
+        raise ConfigurationError("abstention: found sessions or repeated questions; expected one ranking a question")
     names = [each.name for each in evaluation.run.stages]
     stage = names[-1] if stage is None else stage
     depth = depth_of(evaluation, k)
@@ -154,8 +154,8 @@ def abstention(
     if risk < smallest:
         raise ConfigurationError(
             f"risk: found {risk:g}; expected at least {smallest:.3f}, the smallest share of false answers that "
-            f"{unanswerable:,} unanswerable queries of one half certify at delta {delta:g}; or about "
-            f"{2 * fewest_queries(risk, delta=delta):,} unanswerable queries in all"
+            f"{unanswerable:,} unanswerable questions of one half certify at delta {delta:g}; or about "
+            f"{2 * fewest_queries(risk, delta=delta):,} unanswerable questions in all"
         )
     threshold = _threshold(first, risk, delta)
     return Abstention(
@@ -217,7 +217,7 @@ def _check_kinds(cases: _Cases) -> None:
     others = len(cases.answerable) - answerable
     if not answerable or not others:
         raise ConfigurationError(
-            f"abstention: found {answerable:,} labelled queries and {others:,} marked unanswerable; expected some of "
+            f"abstention: found {answerable:,} labelled questions and {others:,} marked unanswerable; expected some of "
             'each: {"answerable": false} marks a question that the documents do not answer'
         )
 

@@ -122,7 +122,8 @@ def median_latency(evaluation: Evaluation) -> float | None:
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def _index_bytes(evaluation: Evaluation) -> float | None:
+def index_bytes(evaluation: Evaluation) -> float | None:
+    """Return the size of the index in bytes; None if it is not known."""
     cost = evaluation.run.cost
     return None if cost is None or cost.index is None else cost.index.bytes
 
@@ -143,7 +144,7 @@ _MEASURED: dict[str, Callable[[Evaluation], float | None]] = {
     LATENCY: median_latency,
     RERANKERS: lambda evaluation: float(len(evaluation.scores.stages) - 1),
     EMBEDDING: _embedding,
-    INDEX: _index_bytes,
+    INDEX: index_bytes,
 }
 
 

@@ -108,7 +108,7 @@ class FactorEffect:
         if found is None:
             names = ", ".join(map(repr, self.levels))
             raise ConfigurationError(
-                f"{self.factor}: found no cells that differ in {level!r} and {other!r} alone; expected two of {names}"
+                f"{self.factor}: found no configurations that differ in {level!r} and {other!r} alone; expected two of {names}"
             )
         return found
 
@@ -168,7 +168,7 @@ class FactorEffects(Presentable):
 
     def __repr__(self) -> str:
         names = ", ".join(one.factor for one in self.factors)
-        return f"{type(self).__name__}({names}; {self.primary}, {self.cells:,} cells, {self.n:,} queries)"
+        return f"{type(self).__name__}({names}; {self.primary}, {self.cells:,} configurations, {self.n:,} questions)"
 
 
 def effects_of_factors(
@@ -196,7 +196,7 @@ def effects_of_factors(
     method = method_of(seed, confidence, f"{METHOD}; corrected over the pairs of each part")
     names, shallow, values = _values(systems, primary)
     if len(names) < _FEWEST:
-        found_cells = counted(len(names), "cell")
+        found_cells = counted(len(names), "configuration")
         raise ConfigurationError(f"effects: found {found_cells} with a value of {primary}; expected two or more")
     factors = _factors([levels[name] for name in names])
     codes = [[_place(known, levels[name].get(factor)) for factor, known in factors.items()] for name in names]
@@ -209,8 +209,8 @@ def effects_of_factors(
     )
     if not found.pairs:
         raise ConfigurationError(
-            f"effects: found no two of {len(names)} cells that differ in one part alone, over {found.n} queries that "
-            "count in all of them; expected at least two cells and two queries"
+            f"effects: found no two of {len(names)} configurations that differ in one part alone, over {found.n} questions that "
+            "count in all of them; expected at least two configurations and two questions"
         )
     levels_of = list(factors.items())
     references = {} if references is None else references
@@ -350,10 +350,10 @@ def _notes(found: GridEffects, values: NDArray[np.float64], shallow: Sequence[st
         yield f"left out, because they return fewer hits than {primary} looks at: {named(shallow)}"
     some = int((~np.isnan(values)).any(axis=0).sum())
     if found.n < some:
-        yield f"{some - found.n:,} of {some:,} queries are left out, because they do not count in every cell"
+        yield f"{some - found.n:,} of {some:,} questions are left out, because they do not count in every configuration"
     unmatched = int(max((pairs.unmatched.max(initial=0) for pairs in found.pairs), default=0))
     if unmatched:
         yield (
-            "only cells that differ in one part alone are compared; up to "
-            f"{counted(unmatched, 'cell')} of a pair of levels have no such counterpart and are left out"
+            "only configurations that differ in one part alone are compared; up to "
+            f"{counted(unmatched, 'configuration')} of a pair of levels have no such counterpart and are left out"
         )

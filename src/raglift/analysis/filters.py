@@ -86,7 +86,7 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
     notes = []
     if not mark["taken"]:
         notes.append(
-            f"{counted(filtered, 'query')} {have} a filter, and {mark['stage']} takes none: it was asked without; "
+            f"{counted(filtered, 'question')} {have} a filter, and {mark['stage']} takes none: it was asked without; "
             "expected a vector store of LangChain or LlamaIndex, one of raglift's retrievers, a function with the "
             "parameter filter, or an HTTP service or MCP tool whose mapping sends {filter}"
         )
@@ -95,7 +95,7 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
     if short:
         least = min(short, key=lambda one: one.returned / max(one.expected or 1, 1))
         notes.append(
-            f"{mark['stage']} under-returns for {counted(len(short), 'query')} of {filtered:,} with a filter, although "
+            f"{mark['stage']} under-returns for {counted(len(short), 'question')} of {filtered:,} with a filter, although "
             f"enough chunks match: {least.query_id} ({least.filter}) got {least.returned:,} of "
             f"{counted(least.expected or 0, 'hit')}; the search probably takes the nearest chunks first and filters "
             f"them afterwards ({_named(short)})"
@@ -106,7 +106,7 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
         example = violating[0]
         notes.append(
             f"{mark['stage']} returned {counted(hits, 'hit')} that {'does' if hits == 1 else 'do'} not match the "
-            f"filter, for {counted(len(violating), 'query')} of {filtered:,}, as {example.query_id} "
+            f"filter, for {counted(len(violating), 'question')} of {filtered:,}, as {example.query_id} "
             f"({example.filter}): the filter is ignored, or another one is applied ({_named(violating)})"
         )
     if any(

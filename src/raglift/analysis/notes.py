@@ -145,7 +145,7 @@ def _repeated(run: Run) -> list[str]:
     count = sum(len({(hit.chunk.id, hit.chunk.text) for hit in hits}) < len(hits) for hits in rankings)
     if not count:
         return []
-    many = f"{count:,} of {counted(len(rankings), 'query')}"
+    many = f"{count:,} of {counted(len(rankings), 'question')}"
     return [f"{run.stages[0].name}: for {many} a chunk came more than once and takes a place each time"]
 
 
@@ -186,7 +186,7 @@ def _ties(run: Run, k: int | None) -> list[str]:
         rankings = [trace.stages[number].ranking.hits for trace in run.traces if len(trace.stages) > number]
         count = sum(_is_tied(hits, k) for hits in rankings)
         if count:
-            tied.append(f"{count:,} of {counted(len(rankings), 'query')} ({stage.name})")
+            tied.append(f"{count:,} of {counted(len(rankings), 'question')} ({stage.name})")
     if not tied:
         return []
     return [f"equal scores at ranks {k} and {k + 1}, where the order alone decides which counts: {', '.join(tied)}"]
@@ -204,7 +204,7 @@ def _nothing_fits(dataset: Dataset, last: MatchTable, budget: Tokens) -> list[st
         return []
     they = f"{'it' if count == 1 else 'they'} {_as_zero(count)}"
     return [
-        f"{budget}: the first hit of {counted(count, 'query')} has more tokens than that, so nothing fits and {they}"
+        f"{budget}: the first hit of {counted(count, 'question')} has more tokens than that, so nothing fits and {they}"
     ]
 
 
@@ -217,7 +217,7 @@ def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens
     count = sum(query.is_labelled for query, short in zip(dataset.queries, ended.tolist(), strict=True) if short)
     if not count:
         return []
-    short = f"the {asked:,} candidates of {counted(count, 'query')} come to fewer than {budget.most:,} tokens"
+    short = f"the {asked:,} candidates of {counted(count, 'question')} come to fewer than {budget.most:,} tokens"
     return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more (k, or candidates)"]
 
 
@@ -240,7 +240,7 @@ def _texts_that_occur_nowhere(dataset: Dataset, match_tables: Sequence[MatchTabl
         return []
     query_id, text = nowhere[0]
     texts = "1 label text occurs" if len(nowhere) == 1 else f"{len(nowhere):,} label texts occur"
-    notes = [f"{texts} in none of the documents; the first, of query {query_id}: {text[:60]!r}"]
+    notes = [f"{texts} in none of the documents; the first, of question {query_id}: {text[:60]!r}"]
     if len(nowhere) == sum(passage.text is not None for _, fact in facts for passage in fact.passages):
         notes.append(lost_labels_note(text, query_id, dataset.documents))
     return notes
@@ -264,7 +264,7 @@ def failed_note(run: Run) -> str:
     if not failed:
         return ""
     first, many = failed[0], len(failed)
-    return f"{counted(many, 'query')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
+    return f"{counted(many, 'question')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
 
 
 def retries_note(run: Run) -> str:
@@ -273,7 +273,7 @@ def retries_note(run: Run) -> str:
     if not again:
         return ""
     were, calls = "was" if len(run.traces) == 1 else "were", counted(sum(again), "more call")
-    return f"{len(again):,} of {counted(len(run.traces), 'query')} {were} retried ({calls})"
+    return f"{len(again):,} of {counted(len(run.traces), 'question')} {were} retried ({calls})"
 
 
 def _left_out(dataset: Dataset) -> list[str]:
@@ -281,10 +281,10 @@ def _left_out(dataset: Dataset) -> list[str]:
     notes = []
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
-        notes.append(f"{counted(unanswerable, 'query')} excluded from all averages: unanswerable")
+        notes.append(f"{counted(unanswerable, 'question')} excluded from all averages: unanswerable")
     unlabelled = sum(query.answerable and not query.facts for query in dataset)
     if unlabelled:
-        notes.append(f"{counted(unlabelled, 'query')} excluded from all averages: no labels")
+        notes.append(f"{counted(unlabelled, 'question')} excluded from all averages: no labels")
     return notes
 
 
@@ -304,7 +304,7 @@ def _empty(run: Run, dataset: Dataset) -> list[str]:
         if empty:
             outcome_of_fact = _outcome_of_empty(empty, run.spec["profile"])
             why = _NO_TERM if stage.system.startswith("bm25 (") else ""
-            came = f"{counted(empty, 'query')} with labels came back empty and {outcome_of_fact}"
+            came = f"{counted(empty, 'question')} with labels came back empty and {outcome_of_fact}"
             notes.append(f"{stage.name}: {came}{why}")
     return notes
 
@@ -331,7 +331,7 @@ def relabelling_notes(run: Run) -> list[str]:
     found = run.spec.get("relabelled", {})
     notes = []
     if found.get("unlabelled"):
-        notes.append(f"{counted(found['unlabelled'], 'query')} of the run not among the labels: unlabelled")
+        notes.append(f"{counted(found['unlabelled'], 'question')} of the run not among the labels: unlabelled")
     if found.get("ignored"):
-        notes.append(f"{counted(found['ignored'], 'query')} of the labels not in the run: ignored")
+        notes.append(f"{counted(found['ignored'], 'question')} of the labels not in the run: ignored")
     return notes

@@ -84,7 +84,9 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
         kept &= set(theirs)
         notes += _differences(baseline, reference, name, evaluation)
     if not kept:
-        raise ConfigurationError("compare: found no query that all systems answered; expected the same queries for all")
+        raise ConfigurationError(
+            "compare: found no question that all systems answered; expected the same questions for all"
+        )
     queries = tuple(query for query in reference.dataset.queries if query.id in kept)
     if len(queries) < max(len(evaluation.dataset) for evaluation in systems.values()):
         notes.append(f"compared on the {_queries(len(queries))} that all systems answered")
@@ -154,7 +156,7 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     same = reference.dataset.queries == evaluation.dataset.queries
     relabelled = any("relabelled" in one.run.spec for one in (reference, evaluation))  # then it may hold no documents
     if same and not relabelled and _hash(reference) != _hash(evaluation):
-        notes.append(f"the documents of the dataset differ between {baseline} and {name}; queries and labels do not")
+        notes.append(f"the documents of the dataset differ between {baseline} and {name}; questions and labels do not")
     return notes
 
 
@@ -211,7 +213,7 @@ def named(ids: Sequence[str]) -> str:
 
 
 def _queries(count: int) -> str:
-    return f"{count:,} " + ("query" if count == 1 else "queries")
+    return f"{count:,} " + ("question" if count == 1 else "questions")
 
 
 # Names of the compared systems, and which of them is the baseline.

@@ -79,7 +79,7 @@ def read_in_part_notes(run: Run) -> list[str]:
             )
         if found is not None and found.queries:
             notes.append(
-                f"{stage.name}: {counted(found.queries, 'query')} {_exceed(found.queries)} the reranker's input limit; "
+                f"{stage.name}: {counted(found.queries, 'question')} {_exceed(found.queries)} the reranker's input limit; "
                 "only the beginning was read"
             )
     return notes

@@ -390,7 +390,7 @@ class Headroom:
         """What a perfect reranker over the same candidates would score."""
         most = "" if self.is_exact else "≤ "
         figures = f"Recall@{self.k} {most}{self.mean_recall:.3f}, NDCG@{self.k} {most}{self.mean_ndcg:.3f}"
-        figures = "no query is labelled" if math.isnan(self.mean_recall) else figures
+        figures = "no question is labelled" if math.isnan(self.mean_recall) else figures
         return f"Best possible with these candidates (perfect reranker): {figures}"
 
     def __str__(self) -> str:

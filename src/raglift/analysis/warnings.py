@@ -70,8 +70,8 @@ def warnings_of(
             if any(query.judged_irrelevant for query in shared.queries)
             else []
         ),
-        *_differing("queries failed and count 0", _failures(systems, shared)),
-        *_differing("queries have a value", {row.system: row.n for row in deciding}),
+        *_differing("questions failed and count 0", _failures(systems, shared)),
+        *_differing("questions have a value", {row.system: row.n for row in deciding}),
         # Prompts of one size have as many hits as it takes
         *([] if by_size else _differing("candidates were asked for", _candidates(systems))),
         *(_containment(systems, fairness.lengths) if fairness is not None else []),
@@ -90,8 +90,8 @@ def few_queries(n: int) -> list[str]:
     """Warn of a comparison of so few queries that it says little."""
     if n >= FEW_QUERIES or not n:  # of none there is nothing to read
         return []
-    queries = "query" if n == 1 else "queries"
-    return [f"only {n} labelled {queries}: below {FEW_QUERIES}, intervals and p-values are unreliable"]
+    questions = counted(n, "labelled question")
+    return [f"only {questions}: below {FEW_QUERIES}, intervals and p-values are unreliable"]
 
 
 def not_read(evaluation: Evaluation) -> list[str]:
@@ -161,7 +161,7 @@ def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
             (found.excerpts, "are parts of candidates"),
         )
         changes = [f"{count:,} {what}" for count, what in counts if count]
-        where = f", for {counted(found.queries, 'query')}; the first: {found.example}" if found.example else ""
+        where = f", for {counted(found.queries, 'question')}; the first: {found.example}" if found.example else ""
         notes.append(f"{stage.name}: of {counted(found.of, 'hit')} returned, {_listed(changes)}{where}")
     if beyond:
         named = [mean_title(as_metric(name)) for name in beyond]
@@ -169,7 +169,7 @@ def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
         it = "them" if len(named) > 1 else "it"
         notes.append(
             f"no lift in {', '.join(named[:_NAMED])}{more}: hits that were not candidates raise {it} for "
-            f"{counted(max(beyond.values()), 'query')}; the figures after reranking are of the system as deployed"
+            f"{counted(max(beyond.values()), 'question')}; the figures after reranking are of the system as deployed"
         )
     return notes
 
@@ -212,7 +212,7 @@ def _unfilled(metric: Metric, fairness: Fairness) -> list[str]:
     """Warn of prompts that end before the budget of a metric of whole hits: recall by what is read is not decided."""
     if metric.budget is None or MEASURES[metric.name].needs_budget or fairness.unfilled is None:
         return []
-    ends = [f"{counted(count, 'query')} of {name}" for name, count in fairness.unfilled.items() if count]
+    ends = [f"{counted(count, 'question')} of {name}" for name, count in fairness.unfilled.items() if count]
     size = f"before {fairness.budget.most:,} tokens though more could come"
     problem = f"{mean_title(metric)}: prompts end {size}, so the figures are of smaller ones"
     return [f"{problem}: {named(ends)}; evaluate(…, budget={fairness.budget.most}) fills them"] if ends else []
@@ -273,7 +273,7 @@ def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> l
         return []
     mean, often, seldom = ("higher", "loses", "wins") if row.verdict == "better" else ("lower", "wins", "loses")
     contrast = f"{name} has the {mean} mean {mean_title(row.metric)} than {other}"
-    return [f"{contrast}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
+    return [f"{contrast}, and {often} more questions ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
 
 
 def too_skewed_note(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:
@@ -286,7 +286,9 @@ def too_skewed_note(row: ComparisonRow | LiftRow, name: str, other: str) -> list
     """
     if row.difference is None or row.verdict != TOO_SKEWED:
         return []
-    return [f"{name} against {other} is {TOO_SKEWED}: {outweighed_text(row.difference)}; more queries would show them"]
+    return [
+        f"{name} against {other} is {TOO_SKEWED}: {outweighed_text(row.difference)}; more questions would show them"
+    ]
 
 
 def _own_notes(systems: Mapping[str, Evaluation]) -> list[str]:
@@ -317,13 +319,13 @@ def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, is_chose
     known = [row for row in deciding if row.n and not row.truncated]
     if len(paired.names) <= 2 or not known:
         return []
-    best, many = max(known, key=lambda row: row.mean).system, f"the best of {len(deciding)} on these same queries"
+    best, many = max(known, key=lambda row: row.mean).system, f"the best of {len(deciding)} on these same questions"
     if is_chosen:
         overstated = "differences to it are probably overstated and p-values too small"
         return [f"the baseline, {best}, was picked as {many}, so {overstated}; name a baseline to test against it"]
     text = f"{best} was picked as {many}, so its lead is probably overstated"
     if min(row.n for row in known) >= 2 * FEWEST_CHECKED:
-        text += "; comparison.recommend() checks a choice on queries that took no part in it"
+        text += "; comparison.recommend() checks a choice on questions that took no part in it"
     return [text]
 
 

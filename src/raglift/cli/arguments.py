@@ -112,7 +112,7 @@ DatasetSource = Annotated[
     str,
     typer.Argument(
         autocompletion=completion(corpus_names),
-        help="A bundled corpus by name, a .jsonl file of queries, or a dataset's file or folder (see labels convert).",
+        help="A bundled corpus by name, a .jsonl file of questions, or a dataset's file or folder (see labels convert).",
     ),
 ]
 SavedRun = Annotated[Path, typer.Argument(help="Folder of a saved evaluation.")]

@@ -65,8 +65,8 @@ def _next_line(request: Compare) -> str:
     """Return what to type next."""
     runs = " ".join(shlex.quote(str(folder)) for folder in request.runs[:_NAMED])
     more = " …" if len(request.runs) > _NAMED else ""
-    every = "" if request.details else "; --all prints every metric, tag and query that moved"
-    return f"Next: raglift report {runs}{more} shows every query{every}"
+    every = "" if request.details else "; --all prints every metric, tag and question that moved"
+    return f"Next: raglift report {runs}{more} shows every question{every}"
 
 
 def _one_run(request: Compare) -> None:

@@ -204,7 +204,7 @@ class Report:
     group,
     "explain",
     MEASURE,
-    "Explain the score of one query",
+    "Explain the score of one question",
     run="raglift.cli.report:explain",
     examples=["raglift explain runs/bm25 q17"],
 )

@@ -35,7 +35,7 @@ def list_all(request: ListCorpora) -> None:
         return
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("corpus", no_wrap=True)
-    table.add_column("queries", justify="right")
+    table.add_column("questions", justify="right")
     table.add_column("title")
     table.add_column("text")
     for corpus in known_corpora():
@@ -75,7 +75,7 @@ def _facts(corpus: Corpus) -> list[tuple[str, str]]:
         ("name", corpus.name),
         *about.items(),
         *[("source", source) for source in corpus.descriptor.sources],
-        ("queries", f"{corpus.query_count:,} in {corpus.queries_path}"),
+        ("questions", f"{corpus.query_count:,} in {corpus.queries_path}"),
         ("text", corpus.status),
         *places,
     ]
@@ -142,7 +142,7 @@ def convert(request: Convert) -> None:
         )
         return
     sys.stdout.write(
-        f"wrote {counted(len(dataset), 'query')}{documents} to {path} ({origin} to {FORMATS[request.write_as].title})\n"
+        f"wrote {counted(len(dataset), 'question')}{documents} to {path} ({origin} to {FORMATS[request.write_as].title})\n"
     )
     for note in dataset.resolution.notes:
         sys.stdout.write(printable(f"! {note}") + "\n")

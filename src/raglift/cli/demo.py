@@ -155,7 +155,7 @@ def _what_next(evaluation: Evaluation, page: Path | None, saved: Path) -> list[s
 
 
 def _most_changed(evaluation: Evaluation) -> str:
-    """Return the query whose NDCG the reranker raised most, of one stage the one with the lowest."""
+    """Return the question whose NDCG the reranker raised most, of one stage the one with the lowest."""
     import numpy as np
 
     metric = NDCG @ _K

@@ -60,7 +60,7 @@ def run(request: Generate) -> None:
     # Before anything is printed: whoever reads the report may stop reading, as `head` does
     if len(generation.dataset):
         generation.write(output, overwrite=request.overwrite)
-        sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
+        sys.stderr.write(f"wrote {counted(len(generation.dataset), 'question')} to {output}\n")
     if request.as_json:
         print_json(_as_json(generation))
     else:
@@ -92,7 +92,7 @@ def _name(source: str) -> str:
 
 
 def _as_json(generation: Generation) -> dict[str, Any]:
-    """Return what `--json` prints: everything but the queries, which are in the file."""
+    """Return what `--json` prints: everything but the questions, which are in the file."""
     return {
         "dataset": generation.dataset.name,
         **attributes(generation, "model", "seed", "passage_size", "requested"),

@@ -110,7 +110,7 @@ class Walkthrough:
 )
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Settings):
-    """Evaluate a retrieval system on labelled queries, before and after reranking."""
+    """Evaluate a retrieval system on labelled questions, before and after reranking."""
 
     dataset: Annotated[DatasetSource, FromProject("dataset")]
     system: str | None = None
@@ -175,7 +175,7 @@ class Trace:
     """
 
     data: Annotated[str, typer.Option(autocompletion=completion(corpus_names)), FromProject("dataset")]
-    """Labelled queries: a bundled corpus by name, a .jsonl file, or a dataset's file or folder."""
+    """Labelled questions: a bundled corpus by name, a .jsonl file, or a dataset's file or folder."""
     files: Annotated[tuple[Path, ...], typer.Argument()] = ()
     """Files of traces or folders of them: JSON or JSON Lines, also packed with gzip."""
     documents: Documents = None
@@ -191,7 +191,7 @@ class Trace:
     columns: Annotated[Several, typer.Option("--column"), RARE] = ()
     """Of another export: a part of a span and its column, such as kind=run_type."""
     only_joined: bool = False
-    """Leave out queries without a trace, where not all were asked. Default: they are 0."""
+    """Leave out questions without a trace, where not all were asked. Default: they are 0."""
     name: str = "agent"
     """What the application is called in reports."""
     listen: bool = False

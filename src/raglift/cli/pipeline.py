@@ -49,7 +49,7 @@ group = new_group()
         0: "Passed.",
         1: "Failed.",
         2: "Nothing was decided: an error in the command or its input.",
-        3: "Incomplete: queries are missing.",
+        3: "Incomplete: questions are missing.",
     },
 )
 @dataclass(frozen=True)

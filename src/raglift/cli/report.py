@@ -189,16 +189,16 @@ def _write_markdown(text: str, request: Report) -> None:
 
 
 def explain(request: Explain) -> None:
-    """Print why one query of a saved evaluation scored what it did.
+    """Print why one question of a saved evaluation scored what it did.
 
     Raises:
-        ConfigurationError: no query, or options that do not go together.
+        ConfigurationError: no question, or options that do not go together.
     """
     from rich.console import Console
 
     if request.query is None:
         raise ConfigurationError(
-            f"explain: found no query; expected the id of one, as raglift explain {request.run} q17"
+            f"explain: found no question; expected the id of one, as raglift explain {request.run} q17"
         )
     evaluation = load_evaluation(request.run)
     explanation = evaluation.explain(request.query, stage=request.stage)

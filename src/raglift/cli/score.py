@@ -124,7 +124,7 @@ def _evaluations(request: Score, dataset: Dataset, metrics: Sequence[Metric]) ->
 def _left_out(hits: JoinedHits) -> tuple[str, ...]:
     count = sum(query.is_labelled and query.id not in hits.rankings for query in hits.dataset)
     verb = "is" if count == 1 else "are"
-    return (f"{counted(count, 'labelled query')} without a line {verb} left out",) if count else ()
+    return (f"{counted(count, 'labelled question')} without a line {verb} left out",) if count else ()
 
 
 def _files(request: Score) -> list[Path]:
@@ -157,14 +157,14 @@ def _print(request: Score, evaluations: Mapping[str, Evaluation], comparison: Co
 
 
 def _by_query(evaluation: Evaluation, request: Score) -> dict[Metric, dict[str, float]]:
-    """Return the value of each query, of the metrics that were asked for; else of all at the deepest depth."""
+    """Return the value of each question, of the metrics that were asked for; else of all at the deepest depth."""
     scores, deepest = evaluation.scores, max(metric.k or 0 for metric in evaluation.scores.metrics)
     shown = [metric for metric in scores.metrics if request.metrics or metric.k in (None, deepest)]
     return {metric: dict(zip(scores.query_ids, scores.of(evaluation.after, metric), strict=True)) for metric in shown}
 
 
 def _queries_as_json(values: Mapping[Metric, Mapping[str, float]], request: Score) -> dict[str, Any]:
-    """Return the field with the value of each query that counts, if that was asked for."""
+    """Return the field with the value of each question that counts, if that was asked for."""
     found: dict[str, dict[str, float]] = {}
     for metric, by_query in values.items():
         for query, value in by_query.items():

@@ -64,8 +64,8 @@ def serve_review(request: Review) -> None:
     )
     with listen(request.port) as listener, opened as (desk, added):
         if added:
-            _say(f"{request.labels}: added {added:,} queries with the labels of the runs")
-        _say(f"{len(desk.session):,} queries, {len(desk.pool):,} chunks to judge; Ctrl-C stops")
+            _say(f"{request.labels}: added {added:,} questions with the labels of the runs")
+        _say(f"{len(desk.session):,} questions, {len(desk.pool):,} chunks to judge; Ctrl-C stops")
         _serve(request, desk, listener)
 
 

@@ -75,7 +75,7 @@ def run(request: RunSweep) -> None:
     _print(result, request)
     sys.stderr.write(f"kept in {result.folder}\n")
     if not result.finished:
-        raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
+        raise QueryFailed(f"every configuration failed; the first: {result.failed[0].error}")
     if result.failed:
         sys.exit(_SOME_FAILED)
 
@@ -136,7 +136,7 @@ def _print(result: SweepResult, request: RunSweep) -> None:
 def _next_line(result: SweepResult) -> str:
     """Return what to type next."""
     folder = shlex.quote(str(result.folder))
-    return f"Next: raglift report {folder} shows every query; raglift sweep {folder} --all prints every metric"
+    return f"Next: raglift report {folder} shows every question; raglift sweep {folder} --all prints every metric"
 
 
 def _as_json(result: SweepResult) -> dict[str, Any]:

@@ -145,8 +145,8 @@ def _finish(request: Trace, imported: TraceImport, dataset: Dataset, settings: d
     """Evaluate the sessions, save the evaluation and print both."""
     if not imported.sessions:
         _print(request, imported, None)
-        found = f"{counted(len(imported.not_joined), 'trace')} of no query of {dataset.name}, for the reasons above"
-        expected = "a question with the text of a query, or --join-by with the name of its id"
+        found = f"{counted(len(imported.not_joined), 'trace')} of no question of {dataset.name}, for the reasons above"
+        expected = "a question with the text of one of the dataset, or --join-by with the name of its id"
         raise DatasetError("traces", [Fault("traces", found, expected)], "nothing was evaluated")
     if request.only_joined:
         dataset = dataset.only(ids=sorted({session.query_id for session in imported.sessions}))
@@ -157,7 +157,7 @@ def _finish(request: Trace, imported: TraceImport, dataset: Dataset, settings: d
     joined = {session.query_id for session in imported.sessions}
     if len(joined) < len(dataset) and not request.only_joined:
         sys.stderr.write(
-            f"{len(dataset) - len(joined):,} of {counted(len(dataset), 'query')} have no trace and count 0; "
+            f"{len(dataset) - len(joined):,} of {counted(len(dataset), 'question')} have no trace and count 0; "
             "--only-joined leaves them out\n"
         )
     keep(evaluation, request.output, overwrite=request.overwrite, show=show)
@@ -186,7 +186,7 @@ def import_notes(imported: TraceImport) -> list[str]:
     reasons = Counter(trace.reason.replace("_", " ") for trace in imported.not_joined)
     listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
     left = counted(len(imported.not_joined), "trace")
-    notes = [f"{left} of {len(imported.traces):,} not joined to a query, and left out: {listed}"] if listed else []
+    notes = [f"{left} of {len(imported.traces):,} not joined to a question, and left out: {listed}"] if listed else []
     faults = counted(len(imported.faults), "fault")
     return [
         *notes,

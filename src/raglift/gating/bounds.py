@@ -183,7 +183,7 @@ def _as_float(bound: object) -> float:
 def _count(where: str, bound: float | str) -> float:
     value = _number(where, bound)
     if value < 0.0 or value != round(value):
-        raise ConfigurationError(f"{where}: found {short_repr(bound)}; expected a number of queries, as 0")
+        raise ConfigurationError(f"{where}: found {short_repr(bound)}; expected a number of questions, as 0")
     return value
 
 

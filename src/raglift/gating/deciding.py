@@ -180,7 +180,7 @@ def _check_given(evaluation: object, baseline: object, dataset: object) -> None:
             f"gate: dataset: found a {type(dataset).__name__}; expected a Dataset, from rl.load_dataset()"
         )
     if dataset is not None and not dataset.queries:
-        raise ConfigurationError("gate: dataset: found no queries; expected those that the run should have answered")
+        raise ConfigurationError("gate: dataset: found no questions; expected those that the run should have answered")
 
 
 def _check_request(has_bounds: bool, has_baseline: bool, has_metrics: bool) -> None:

@@ -121,7 +121,7 @@ def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
     # All signs alike is one of 2ⁿ assignments, and one on the other side is as far from 0; of those drawn, one counts
     if not counts or max(2.0 ** (1 - min(counts)), 1 / (RESAMPLES + 1)) * len(found) <= method.alpha:
         return []
-    queries = counted(min(counts), "query")
+    queries = counted(min(counts), "question")
     return [f"with {queries} no drop can have p ≤ {method.alpha:.2g}, however large: no regression can fail this gate"]
 
 
@@ -183,7 +183,7 @@ def _regression(
             "compare at a smaller depth"
         )
     elif not difference.n:
-        note = "no fair pair: no query has labels that count in both"
+        note = "no fair pair: no question has labels that count in both"
     decision, beyond = "", False
     if difference is not None:
         decision, beyond = verdict(difference, p, comparison.method), -difference.mean > margin + ROUNDING

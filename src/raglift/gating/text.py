@@ -35,7 +35,7 @@ def verdict_sentence(result: GateResult) -> str:
     broken, checks = asked.count(False), counted(len(asked), "check")
     if result.outcome is Outcome.INCOMPLETE:
         others = f"{broken:,} of {checks} failed besides" if broken else f"{checks} would pass"
-        return f"INCOMPLETE: {counted(len(result.missing), 'query')} missing, so the run cannot pass ({others})"
+        return f"INCOMPLETE: {counted(len(result.missing), 'question')} missing, so the run cannot pass ({others})"
     if result.outcome is Outcome.FAILED:
         return f"FAILED ({broken:,} of {checks})"
     return f"PASSED ({checks})"
@@ -72,7 +72,7 @@ def _scale(check: Check, value: float) -> tuple[float, str]:
 
 def check_sentence(check: Check) -> str:
     """Return a check in one sentence: `ndcg@10 is 0.712 over 30 queries; expected ≥ 0.75`."""
-    over = "" if check.n is None else f" {'of' if check.is_count else 'over'} {counted(check.n, 'query')}"
+    over = "" if check.n is None else f" {'of' if check.is_count else 'over'} {counted(check.n, 'question')}"
     note = f" ({check.note})" if check.note else ""
     return f"{check.name} is {found_text(check)}{over}; expected {bound_text(check)}{note}"
 
@@ -141,11 +141,11 @@ def findings_of(result: GateResult) -> Iterator[Finding]:
     """Yield what was found: of the queries that should be there, of each bound, and of each metric compared."""
     if result.expected is not None:
         yield Finding(
-            "no query missing", "missing queries", not result.missing, missing_sentence(result), result.missing
+            "no question missing", "missing questions", not result.missing, missing_sentence(result), result.missing
         )
     for check in result.checks:
         worst = worst_text(check)
-        lines = (*check_notes(check), *([f"{check.name}: worst queries: {worst}"] if worst else []))
+        lines = (*check_notes(check), *([f"{check.name}: worst questions: {worst}"] if worst else []))
         yield Finding(f"{check.name} {bound_text(check)}", check.name, check.passed, check_sentence(check), lines)
     for one in result.regressions:
         name = mean_title(one.metric)
@@ -159,7 +159,7 @@ def missing_sentence(result: GateResult) -> str:
     """Name the queries that the run lacks; empty if it lacks none."""
     if not result.missing:
         return ""
-    return f"{counted(len(result.missing), 'query')} missing in the run: {named(result.missing)}"
+    return f"{counted(len(result.missing), 'question')} missing in the run: {named(result.missing)}"
 
 
 def failed_sentence(result: GateResult) -> str:
@@ -168,7 +168,7 @@ def failed_sentence(result: GateResult) -> str:
         return ""
     one = len(result.failed) == 1
     ids = named([each.query_id for each in result.failed])
-    return f"{counted(len(result.failed), 'query')} failed and {'counts' if one else 'count'} 0 in every mean: {ids}"
+    return f"{counted(len(result.failed), 'question')} failed and {'counts' if one else 'count'} 0 in every mean: {ids}"
 
 
 def hit_words(hit: Hit, most: int = _BEGINNING) -> str:

@@ -92,7 +92,7 @@ def _metric_check(evaluation: Evaluation, bound: Bound, metric: Metric) -> Check
     order = np.argsort(values if bound.is_minimum else -values, kind="stable")  # NaN comes last either way
     wrong = values < bound.bound if bound.is_minimum else values > bound.bound
     worst = [place for place in order.tolist() if wrong[place]][:_WORST]
-    note = "" if n else "no query has labels that count"
+    note = "" if n else "no question has labels that count"
     if n and evaluation.is_truncated(stage, metric):
         note = evaluation.truncation(stage)
     return Check(
@@ -118,7 +118,7 @@ def _latency_check(evaluation: Evaluation, bound: Bound) -> Check:
             f"{bound.name}: found a run whose latency was not measured; expected one with a latency pass: evaluate "
             "with --latency 50 (latency=50 in Python)"
         )
-    failed = f"{found.failed:,} of the timed queries failed and {'is' if found.failed == 1 else 'are'} left out"
+    failed = f"{found.failed:,} of the timed questions failed and {'is' if found.failed == 1 else 'are'} left out"
     return Check(
         bound.name,
         float(getattr(found, LATENCIES[bound.figure])),
@@ -127,7 +127,7 @@ def _latency_check(evaluation: Evaluation, bound: Bound) -> Check:
         unit="s",
         n=found.queries,
         stage=bound.stage,
-        note=failed if found.failed else "" if found.queries else "no query came through the latency pass",
+        note=failed if found.failed else "" if found.queries else "no question came through the latency pass",
     )
 
 

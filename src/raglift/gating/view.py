@@ -57,7 +57,7 @@ def gate_view(result: GateResult) -> Document:
         warnings=result.warnings,
         notes=(*(note for check in result.checks for note in check_notes(check)), *result.notes),
         sections=tuple(_sections(result)),
-        about=(f"{dataset.name}: {counted(len(dataset), 'query')}{whole}",),
+        about=(f"{dataset.name}: {counted(len(dataset), 'question')}{whole}",),
         labels=str(result.evaluation.label_sources),
         printed=Detail.SUMMARY if result.passed and not result.failed else Detail.DETAILS,
         passed=result.passed,
@@ -66,9 +66,9 @@ def gate_view(result: GateResult) -> Document:
 
 def _measured(result: GateResult) -> Iterator[tuple[str, str]]:
     dataset, run = result.evaluation.dataset, result.evaluation.run
-    yield "Dataset", f"{dataset.name}: {counted(len(dataset), 'query')}"
+    yield "Dataset", f"{dataset.name}: {counted(len(dataset), 'question')}"
     if result.expected is not None:
-        yield "Queries that should be there", f"{result.expected:,}, of which {len(result.missing):,} are missing"
+        yield "Questions that should be there", f"{result.expected:,}, of which {len(result.missing):,} are missing"
     for stage in run.stages:
         yield stage_title(stage.name), stage.system
     yield "Match rule", str(rule_of(result.evaluation))
@@ -84,14 +84,14 @@ _CHECKS: tuple[Column[Check], ...] = (
     Column("check", lambda check: check.name, words=True),
     Column("found", found_text),
     Column("bound", bound_text),
-    Column("queries", lambda check: "" if check.n is None else f"{check.n:,}"),
+    Column("questions", lambda check: "" if check.n is None else f"{check.n:,}"),
 )
 
 
 def _sections(result: GateResult) -> Iterator[Section]:
     worst = [f"{check.name}: {queries}" for check in result.checks if (queries := worst_text(check))]
     if worst:
-        yield Section("Worst queries", entries=tuple(map(Entry, worst)))
+        yield Section("Worst questions", entries=tuple(map(Entry, worst)))
     if result.regressions:
         sentences = [sentence for one in result.regressions for sentence in _sentences(one)]
         caption, method = "Each metric in the baseline and in the run", result.method
@@ -103,13 +103,13 @@ def _sections(result: GateResult) -> Iterator[Section]:
     for one in result.regressions:
         yield from _regressed_sections(one, shown)
     if result.failed:
-        heading = f"{counted(len(result.failed), 'query')} failed"
+        heading = f"{counted(len(result.failed), 'question')} failed"
         table = table_from(_ERRORS, result.failed, "The error of each")
         yield Section(heading, tables=(table,), detail=Detail.DETAILS)
 
 
 _ERRORS: tuple[Column[FailedQuery], ...] = (
-    Column("query", lambda failed: failed.query_id, words=True),
+    Column("question", lambda failed: failed.query_id, words=True),
     Column("error", lambda failed: excerpt(failed.error, _ERROR), words=True),
 )
 
@@ -121,7 +121,7 @@ def _sentences(one: Regression) -> Iterator[str]:
     """Yield the outcome of a metric; where it passed, also the queries that did worse, which only details show."""
     yield f"{regression_sentence(one)}."
     if one.passed and one.regressed:
-        yield f"{counted(len(one.regressed), 'query')} did worse: {named([flip.query_id for flip in one.regressed])}."
+        yield f"{counted(len(one.regressed), 'question')} did worse: {named([flip.query_id for flip in one.regressed])}."
 
 
 def _mean(one: Regression, mean: float) -> str:
@@ -135,7 +135,7 @@ _REGRESSIONS: tuple[Column[Regression], ...] = (
     Column("run", lambda one: _mean(one, one.after)),
     Column("difference", lambda one: change_cell(one.difference, decimals_of(one.metric))),
     Column("p", lambda one: p_text(None if one.difference is None else one.p_holm)),
-    Column("queries", lambda one: "–" if one.difference is None else f"{one.difference.n:,}", optional=True),
+    Column("questions", lambda one: "–" if one.difference is None else f"{one.difference.n:,}", optional=True),
     Column("margin", lambda one: f"{one.margin:g}", optional=True),
 )
 
@@ -149,7 +149,7 @@ def _regressed_sections(one: Regression, shown: dict[str, int]) -> Iterator[Sect
     """
     if not one.regressed:
         return
-    heading = f"{counted(len(one.regressed), 'query')} did worse in {title(one.metric)} than with the baseline"
+    heading = f"{counted(len(one.regressed), 'question')} did worse in {title(one.metric)} than with the baseline"
     most = f"; the {_WORSE} that lost most" if len(one.regressed) > _WORSE else ""
     table = table_from(_REGRESSED, one.regressed[:_WORSE], "The largest drop first")
     yield Section(heading + most, tables=(table,), detail=Detail.DETAILS)
@@ -161,7 +161,7 @@ def _regressed_sections(one: Regression, shown: dict[str, int]) -> Iterator[Sect
 
 
 _REGRESSED: tuple[Column[RegressedQuery], ...] = (
-    Column("query", lambda flip: flip.query_id, words=True),
+    Column("question", lambda flip: flip.query_id, words=True),
     Column("question", lambda flip: excerpt(flip.text, _QUESTION), words=True),
     Column("baseline", lambda flip: number_text(flip.before)),
     Column("run", lambda flip: number_text(flip.after)),

@@ -90,7 +90,7 @@ def require_irrelevant(metrics: Iterable[Metric], *, says_irrelevant: bool) -> N
     if needing and not says_irrelevant:
         raise ConfigurationError(
             f"{needing[0]}: found labels that say of nothing that it is irrelevant; expected some that do, as a grade "
-            "of 0 in qrels or `judged_irrelevant` of a query: add them (raglift labels review and grade do), or take "
+            "of 0 in qrels or `judged_irrelevant` of a question: add them (raglift labels review and grade do), or take "
             "another metric, as ap"
         )
 
@@ -264,7 +264,7 @@ class RankingScores:
         return pd.DataFrame(self.values.T, index=index, columns=[str(metric) for metric in self.metrics])
 
     def __repr__(self) -> str:
-        return f"RankingScores({len(self.metrics)} metrics, {len(self.query_ids):,} queries; print() shows the means)"
+        return f"RankingScores({len(self.metrics)} metrics, {len(self.query_ids):,} questions; print() shows the means)"
 
     def __str__(self) -> str:
         titles = [mean_title(metric) for metric in self.metrics]
@@ -274,9 +274,9 @@ class RankingScores:
             for name, metric in zip(titles, self.metrics, strict=True)
         ]
         if self.empty:
-            lines.append(f"queries with labels whose ranking is missing or empty: {self.empty:,}")
+            lines.append(f"questions with labels whose ranking is missing or empty: {self.empty:,}")
         if self.unlabelled:
-            lines.append(f"rankings of queries without labels, which are left out: {self.unlabelled:,}")
+            lines.append(f"rankings of questions without labels, which are left out: {self.unlabelled:,}")
         lines += [f"! {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -311,9 +311,9 @@ def score_rankings(
     chosen = _metrics_of_ids(metrics)
     judged = match_ids(rankings, relevant)
     if relevant and rankings.keys().isdisjoint(relevant):
-        found = f"queries as {next(iter(rankings))!r}" if rankings else "no query"
+        found = f"questions as {next(iter(rankings))!r}" if rankings else "no question"
         raise ConfigurationError(
-            f"score_rankings: found no query in common: rankings of {found}, labels of queries as "
+            f"score_rankings: found no question in common: rankings of {found}, labels of questions as "
             f"{next(iter(relevant))!r}; expected the same ids on both sides"
         )
     require_irrelevant(chosen, says_irrelevant=bool(judged.judged_irrelevant.any()))
@@ -354,7 +354,7 @@ def no_labelled_id(
     theirs = next((id_ for query in both for id_ in relevant[query]), None)
     if ours is None or theirs is None:
         return []
-    difference = f"no id of the rankings, as {ours!r}, is among the labels, as {theirs!r}, of any query"
+    difference = f"no id of the rankings, as {ours!r}, is among the labels, as {theirs!r}, of any question"
     return [f"{difference}: expected ids that name the same documents alike, unless nothing was found"]
 
 

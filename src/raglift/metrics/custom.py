@@ -237,7 +237,7 @@ def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, .
             except BaseException as error:
                 if order_to_stop(error) is not None:
                     raise
-                raise _failed(metric, f"query {ranking.query_id!r}", error) from error
+                raise _failed(metric, f"question {ranking.query_id!r}", error) from error
             if not isinstance(value, (bool, int, float, np.number, np.bool_)):
                 _refuse(metric, ranking.query_id, value)
             found[number] = value
@@ -256,10 +256,10 @@ def _all_at_once(function: Callable[..., Any]) -> Function:
         except BaseException as error:
             if order_to_stop(error) is not None:
                 raise
-            raise _failed(metric, f"{match_table.queries} queries at once", error) from error
+            raise _failed(metric, f"{match_table.queries} questions at once", error) from error
         if found.shape != (match_table.queries,):
             raise MetricFailed(
-                metric, f": found values of the shape {found.shape}; expected one a query, {(match_table.queries,)}"
+                metric, f": found values of the shape {found.shape}; expected one a question, {(match_table.queries,)}"
             )
         counts = (match_table.hits > 0) & (count_by_query(match_table.facts.query, match_table) > 0)
         return _within_range(np.where(counts, found, 0.0), match_table, metric)
@@ -286,7 +286,7 @@ def _refuse(metric: Metric, query_id: str, value: object) -> NoReturn:
     if MEASURES[metric.name].is_bounded:
         expected = "a number from 0 to 1"
         hint = " (is_bounded=False says that it has another range)" if _is_finite(value) else ""
-    raise MetricFailed(metric, f", query {printable(query_id)!r}: found {value!r}; expected {expected}{hint}")
+    raise MetricFailed(metric, f", question {printable(query_id)!r}: found {value!r}; expected {expected}{hint}")
 
 
 def _is_finite(value: object) -> bool:

@@ -60,7 +60,7 @@ def Precision(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
 @metric(
     "r_precision",
     title="RPrecision",
-    formula="relevant hits among the first R / R, with R the facts of the query",
+    formula="relevant hits among the first R / R, with R the facts of the question",
     source="trec_eval's Rprec",
     aliases=("rprecision", "rprec"),
     takes_k=False,

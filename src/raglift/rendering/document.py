@@ -258,6 +258,17 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A question that shows what was found."""
+
+    query_id: str
+    text: str
+    """The question."""
+    said: str
+    """What became of it: `its passage is ranked lower`."""
+
+
+@dataclass(frozen=True)
 class Document:
     """A report: what was found, then its sections."""
 
@@ -284,6 +295,10 @@ class Document:
     """What became of the facts, for a bar on the first screen of a page."""
     next_step: str = ""
     """What to try next; a section says it too."""
+    next_outcome: str = ""
+    """The outcome of facts that it is about: the questions of a page are filtered by it."""
+    example: Example | None = None
+    """One of the questions that are not answered well."""
     printed: Detail = Detail.SUMMARY
     """How much of it `print` and a command show where nothing is said of that."""
     passed: bool | None = None

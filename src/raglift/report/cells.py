@@ -11,6 +11,7 @@ from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell
 from raglift.report.format import (
     brackets,
+    bytes_text,
     counts_text,
     decimals_of,
     number_text,
@@ -123,3 +124,8 @@ def tokens_cell(mean: float) -> Cell:
 def seconds_cell(seconds: float | None) -> Cell:
     """Return a time with its unit; `–` where it was not measured."""
     return Cell(_NONE, "muted") if seconds is None else Cell(seconds_text(seconds), value=seconds)
+
+
+def bytes_cell(size: float | None) -> Cell:
+    """Return a size with its unit; `–` where it is not known."""
+    return Cell(_NONE, "muted") if size is None else Cell(bytes_text(round(size)), value=size)

@@ -76,7 +76,7 @@ def effect_sentence(effects: FactorEffects, factor: str) -> str:
 def _intro(effects: FactorEffects) -> str:
     """Return what is compared, and how intervals and p-values are to be read."""
     return (
-        f"{mean_title(effects.primary)} of cells that differ in one part alone, over {counted(effects.n, 'query')}. "
+        f"{mean_title(effects.primary)} of configurations that differ in one part alone, over {counted(effects.n, 'question')}. "
         f"The {level(effects.method)} intervals of a part hold together; p is corrected over its pairs of levels."
     )
 
@@ -130,8 +130,8 @@ def _open(effects: FactorEffects) -> Iterator[str]:
         yield f"Which level is best remains open: {candidates}."
     if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
-            f"{TOO_SKEWED}: at most one query differs by much against the mean; more such queries, too rare to be "
-            f"among these {counted(effects.n, 'query')}, could outweigh them"
+            f"{TOO_SKEWED}: at most one question differs by much against the mean; more such questions, too rare to be "
+            f"among these {counted(effects.n, 'question')}, could outweigh them"
         )
 
 

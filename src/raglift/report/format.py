@@ -265,7 +265,7 @@ def stage_title(name: str) -> str:
 def outcome_text(loss: OutcomeFacts, k: int) -> str:
     """Return the outcome of facts, in words: `found by rank 10`."""
     words = {
-        "failed": "of queries that failed",
+        "failed": "of questions that failed",
         "found": f"found by rank {k}",
         "below_k": f"ranked too low (below {k})",
         "dropped": f"dropped by {loss.stage}",

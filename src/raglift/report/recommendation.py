@@ -47,7 +47,7 @@ def recommendation_sentence(found: Recommendation) -> str:
     """Return what is recommended and what is shown of it, in at most 30 words."""
     metric, decimals = mean_title(found.primary), decimals_of(found.primary)
     if found.choice is None or found.best is None:
-        return f"No recommendation: no query counts in {metric} for all systems that can be compared."
+        return f"No recommendation: no question counts in {metric} for all systems that can be compared."
     check = found.check
     if check is not None and found.is_contradicted:
         return contradiction(check, found.primary)
@@ -65,7 +65,7 @@ def recommendation_sentence(found: Recommendation) -> str:
     if found.is_shown:
         highest = f"{name} has the highest {metric} of {found.systems} ({mean})"
         return f"{highest}, shown within {found.margin:g} of every other{checked}."
-    needed = "" if found.queries_needed is None else f": about {found.queries_needed:,} queries would show it"
+    needed = "" if found.queries_needed is None else f": about {found.queries_needed:,} questions would show it"
     return f"{name} has the highest {metric} ({mean}), not shown within {found.margin:g}{needed}{checked}."
 
 
@@ -73,7 +73,7 @@ def contradiction(check: HeldOutCheck, metric: Metric) -> str:
     """Return that nothing is recommended, as held-out queries contradict the choice."""
     decimals = decimals_of(metric)
     return (
-        f"No recommendation yet: {short_name(check.system, _FEWER_WORDS)} is contradicted by held-out queries "
+        f"No recommendation yet: {short_name(check.system, _FEWER_WORDS)} is contradicted by held-out questions "
         f"({check.mean:.{decimals}f}; {short_name(check.other, _FEWER_WORDS)} {check.other_mean:.{decimals}f}, "
         f"{p_equation(check.difference.p)})."
     )
@@ -209,7 +209,7 @@ def check_sentence(found: Recommendation) -> str:
     if found.systems == 1 and found.check is None:
         return ""
     if found.check is None:
-        return f"No held-out check: it takes {2 * FEWEST_CHECKED} queries, and there are {found.queries:,}."
+        return f"No held-out check: it takes {2 * FEWEST_CHECKED} questions, and there are {found.queries:,}."
     return check_text(found.check, found.primary)
 
 
@@ -217,7 +217,7 @@ def check_text(check: HeldOutCheck, metric: Metric) -> str:
     """Return what a held-out check found, in two sentences."""
     decimals = decimals_of(metric)
     return (
-        f"Held-out check: {check.system} was chosen on {counted(len(check.selection), 'query')}. On "
+        f"Held-out check: {check.system} was chosen on {counted(len(check.selection), 'question')}. On "
         f"{len(check.held_out):,} others it has {check.mean:.{decimals}f}, and the runner-up, {check.other}, "
         f"{check.other_mean:.{decimals}f}: {difference_text(check.difference, decimals)}, "
         f"{p_equation(check.difference.p)}, {check.verdict}."

@@ -41,7 +41,7 @@ _BETWEEN = ("·", "+", "→")
 """Signs between the parts of a name, which are no words."""
 _FEW_LOST = 0.02
 """Where no more than this share of the facts is not found, finding them gains little."""
-EXPLORATORY = "Exploratory: p-values are not adjusted, and a query with several tags is counted under each."
+EXPLORATORY = "Exploratory: p-values are not adjusted, and a question with several tags is counted under each."
 BEYOND_CANDIDATES = "hits that were not candidates raise it, so before and after cannot be compared"
 PARETO = "Pareto-optimal: no other system beats it on one measure without losing on another."
 
@@ -59,7 +59,7 @@ def detectable_effect_sentence(size: str, name: str) -> str:
 def lift_sentence(lift: Lift) -> str:
     """Return whether the reranker helped, as the primary metric decides, in terms of first passages where they agree.
 
-    "The reranker helped: the right passage comes first for 58 of 100 questions, up from 41." The share of questions is
+    "The reranker helped: the right passage comes first for 58% of questions, up from 41%." The share of questions is
     HitRate@1; where that was not scored, or did not move as the primary metric did, the primary metric is named.
     """
     row, name = lift.row(), mean_title(lift.primary)
@@ -74,15 +74,20 @@ def lift_sentence(lift: Lift) -> str:
     decimals = decimals_of(lift.primary)
     before, after = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}"
     if not found.wins and not found.losses:
-        return f"The reranker did not change {name} for any query: it stays at {before} on {counted(found.n, 'query')}."
+        return f"The reranker did not change {name} for any question: it stays at {before} on {counted(found.n, 'question')}."
     if row.verdict == NOT_SIGNIFICANT:
         moved = f"{name} went from {before} to {after}" if before != after else f"{name} stays at {after} on average"
-        return f"The reranker made no clear difference: {moved}, which may be chance on {counted(found.n, 'query')}."
+        return f"The reranker made no clear difference: {moved}, {chance_text(found.n)}."
     if row.verdict == TOO_SKEWED:
         unclear = f"It is unclear whether the reranker helped: {name} went from {before} to {after}"
         return f"{unclear}, {TOO_SKEWED}: {outweighed_text(found)}."
     change = _first_passages(lift) or f"{name} {'rose' if row.verdict == 'better' else 'fell'} from {before} to {after}"
     return f"The reranker {'helped' if row.verdict == 'better' else 'hurt'}: {change}."
+
+
+def chance_text(n: int) -> str:
+    """Return that a difference may be chance."""
+    return f"a difference this small could be chance with {counted(n, 'question')}"
 
 
 def _first_passages(lift: Lift) -> str:
@@ -91,17 +96,25 @@ def _first_passages(lift: Lift) -> str:
     row = next((row for row in lift.rows if row.metric == first), None)
     if row is None or row.difference is None or not row.difference.n:
         return ""
-    (after, of), (before, _) = _out_of(row.after, row.n), _out_of(row.before, row.n)
-    if (after > before) != (lift.row().verdict == "better") or after == before:
+    after, before = questions_text(row.after, row.n), questions_text(row.before, row.n, short=True)
+    rose = row.after > row.before
+    if rose != (lift.row().verdict == "better") or before == questions_text(row.after, row.n, short=True):
         return ""
-    way = "up" if after > before else "down"
-    return f"the right passage comes first for {after:,} of {of:,} questions, {way} from {before:,}"
+    return f"the right passage comes first for {after}, {'up' if rose else 'down'} from {before}"
 
 
-def _out_of(share: float, n: int) -> tuple[int, int]:
-    """Return a share of n as whole numbers: so many out of n, or out of 100 where n is larger."""
-    of = min(n, 100)
-    return round(share * of), of
+_FEW_COUNTED = 20
+"""Of fewer questions, so many are named instead of a share."""
+
+
+def questions_text(share: float, n: int, *, short: bool = False) -> str:
+    """Return a share of questions: `58% of questions`, or `58%` in short; of few, how many: `2 of 3 questions`."""
+    if n < _FEW_COUNTED:
+        return f"{round(share * n):,}" if short else f"{round(share * n):,} of {counted(n, 'question')}"
+    percent = round(100 * share)
+    if percent in (0, 100) and share not in (0.0, 1.0):
+        percent = min(max(percent, 1), 99)
+    return f"{percent}%" if short else f"{percent}% of questions"
 
 
 def over_candidates_sentence(lift: Lift) -> str:
@@ -120,26 +133,37 @@ def over_candidates_sentence(lift: Lift) -> str:
 def one_stage_sentence(evaluation: Evaluation, metric: Metric, confidence: float = 0.95) -> str:
     """Return how often the only stage finds the right passage, or else the mean of a metric with its interval.
 
-    "The right passage comes first for 41 of 100 questions and is among the first 10 for 79." The shares are HitRate@1
-    and HitRate@k at the metric's depth.
+    "The right passage comes first for 41% of questions and is in the top 10 for 79%." The shares are HitRate@1 and
+    HitRate@k at the metric's depth.
     """
     name, decimals = mean_title(metric), decimals_of(metric)
     scores, stage = evaluation.scores, evaluation.after
     n = scores.n(stage, metric)
     if not n:
         return _nothing_counts(name)
-    k = metric.k
-    rates = [Metric("hit_rate", 1), Metric("hit_rate", k)]
-    if k is not None and k > 1 and all(rate in scores.metrics for rate in rates):
-        (first, of), (within, _) = (_out_of(scores.mean(stage, rate), scores.n(stage, rate)) for rate in rates)
-        return (
-            f"The right passage comes first for {first:,} of {of:,} questions and is among the first {k} for "
-            f"{within:,}."
-        )
+    if found := found_text(evaluation, metric.k):
+        return f"The right passage {found}."
     interval = interval_of(metric, scores.of(stage, metric), confidence)
     between = interval_in_words(interval, confidence_text(confidence), decimals)
     mean = f"{scores.mean(stage, metric):.{decimals}f}" + (f" ({between})" if between else "")
-    return f"{name} is {mean} on {counted(n, 'query')}."
+    return f"{name} is {mean} on {counted(n, 'question')}."
+
+
+def found_text(evaluation: Evaluation, k: int | None) -> str:
+    """Return how often the right passage is found: `comes first for 41% of questions and is in the top 10 for 79%`.
+
+    Empty where HitRate@1, or that at k, was not scored.
+    """
+    scores, stage = evaluation.scores, evaluation.after
+    depths = {1, k}
+    rates = [Metric("hit_rate", depth) for depth in (1, k) if depth is not None]
+    if k is None or any(rate not in scores.metrics or not scores.n(stage, rate) for rate in rates):
+        return ""
+    first, within = (
+        questions_text(scores.mean(stage, rate), scores.n(stage, rate), short=short)
+        for rate, short in zip(rates, (False, True), strict=True)
+    )
+    return f"comes first for {first}" + (f" and is in the top {k} for {within}" if len(depths) > 1 else "")
 
 
 def failure_analysis_sentence(losses: FailureAnalysis, system: str = "") -> str:
@@ -180,16 +204,16 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         return ""
     lost = sum(loss.facts for loss in losses)
     if not lost:
-        return f"Next: ask harder questions, or look at a lower k: all {facts:,} facts are found by rank {k}."
+        return f"Next: ask harder questions, or look at a lower k: all {facts:,} facts are in the top {k}."
     most = losses[0]
     if lost <= _FEW_LOST * facts and most.outcome != "failed":
         return (
-            f"Next: look at latency and cost, or ask harder questions: {facts - lost:,} of {facts:,} facts are found "
-            f"by rank {k}, so little is left to gain."
+            f"Next: look at latency and cost, or ask harder questions: {facts - lost:,} of {facts:,} facts are in the "
+            f"top {k}, so little is left to gain."
         )
-    are = "is" if most.facts == 1 else "are"
-    these = ("it" if lost == 1 else "they") if most.facts == lost else f"{most.facts:,} of them"
-    not_found = f"{lost:,} of {facts:,} facts {'is' if lost == 1 else 'are'} not found by rank {k}"
+    was = "was" if most.facts == 1 else "were"
+    these = ("it" if lost == 1 else f"all {lost:,}") if most.facts == lost else f"{most.facts:,} of them"
+    not_found = f"{lost:,} of {facts:,} facts {'is' if lost == 1 else 'are'} missing from the top {k}"
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
@@ -198,9 +222,18 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         "missed": _either(_deeper(has_reranker), "another retriever", "larger chunks"),
     }.get(most.outcome)
     if most.outcome == "failed":
-        which = "" if most.facts == lost else f"{most.facts:,} of them "
-        return f"Next: find out why queries fail: {not_found}, {which}because the query failed."
-    return f"Next: try {advice}: {not_found}, and {these} {are} {outcome_text(most, k)}."
+        return f"Next: find out why questions fail: {not_found}; {these} {was} lost because the question failed."
+    return f"Next: try {advice}: {not_found}; {these} {was} {_LOST[most.outcome].format(stage=most.stage)}."
+
+
+_LOST = {
+    "below_k": "retrieved, but ranked lower",
+    "dropped": "dropped by {stage}",
+    "not_retrieved": "never retrieved",
+    "not_attainable": "lost in chunking",
+    "missed": "never retrieved, or lost in chunking (not known which)",
+}
+"""What became of facts that are missing from the top k."""
 
 
 def _deeper(has_reranker: bool) -> str:
@@ -228,19 +261,20 @@ def failure_sentence(evaluation: Evaluation) -> str:
         return ""
     of, counts = len(evaluation.dataset), "counts" if failed == 1 else "count"
     if failed == of:
-        return f"{'The only query' if of == 1 else f'All {of:,} queries'} failed and {counts} 0."
-    return f"{failed:,} of {counted(of, 'query')} failed and {counts} 0."
+        return f"{'The only question' if of == 1 else f'All {of:,} questions'} failed and {counts} 0."
+    return f"{failed:,} of {counted(of, 'question')} failed and {counts} 0."
 
 
 def comparison_sentence(comparison: Comparison) -> str:
-    """Return which system is best and what that is worth, in at most 30 words, with what could change it.
+    """Return which system is best, in terms of questions or facts, and what that is worth, with what could change it.
 
-    "dense has the highest NDCG@10 of 4 systems, 0.682, significantly above the baseline's 0.554."
+    "dense leads 4 systems: it puts the right passage first for 58% of questions (NDCG@10 0.682, significantly above the
+    baseline's 0.554)."
     """
     name = mean_title(comparison.primary)
     tested = [row for row in map(comparison.deciding, comparison.others) if row.verdict is not None]
     if len(_failed_whole(comparison)) == len(comparison.names):
-        return "Every query of every system failed, so nothing was measured."
+        return "Every question of every system failed, so nothing was measured."
     if not tested:
         if not comparison.row(comparison.baseline).n:
             return _nothing_counts(name)
@@ -248,11 +282,9 @@ def comparison_sentence(comparison: Comparison) -> str:
     if len(comparison.others) == 1:
         return _pair_sentence(tested[0], comparison)
     best = best_of(comparison)
-    row, decides = comparison.row(best), comparison.deciding(best)
-    short, of = short_name(best), f"of {len(comparison.names):,} systems"
-    mean = f"{_mean(row)}{_recall_at_budget(comparison, best)}"
+    finds, figure = _finds(comparison, best), _figure(comparison, best)
+    leads = f"leads {len(comparison.names):,} systems"
     if best == comparison.baseline:
-        first = f"The baseline, {short}, has the highest {name} {of}, {mean}"
         worse = sum(one.verdict == "worse" for one in tested)
         unknown = sum(one.verdict == NOT_COMPARABLE for one in tested)
         others = "no difference to another is significant"
@@ -260,13 +292,59 @@ def comparison_sentence(comparison: Comparison) -> str:
             others = f"{worse:,} of the others {'is' if worse == 1 else 'are'} significantly worse"
         elif unknown:
             others = f"{unknown:,} cannot be compared by size"
-        return f"{first}; {others}{_caution(comparison, best)}."
-    worth = _against_baseline(row, decides)
-    return f"{short} has the highest {name} {of}, {mean}, {worth}{_caution(comparison, best)}."
+        said = f"The baseline, {short_name(best)}, {leads}: {f'{finds} ({figure})' if finds else figure}"
+        return f"{said}; {others}{_caution(comparison, best)}."
+    figure = f"{figure}, {_against_baseline(comparison, best)}"
+    return f"{short_name(best)} {leads}: {f'{finds} ({figure})' if finds else figure}{_caution(comparison, best)}."
 
 
-def _against_baseline(row: ComparisonRow, decides: ComparisonRow) -> str:
+def _is_by_size(comparison: Comparison) -> bool:
+    """Whether prompts of one size are compared."""
+    return comparison.fairness is not None and comparison.primary == comparison.fairness.area
+
+
+def _finds(comparison: Comparison, name: str, other: str | None = None) -> str:
+    """Return what a system finds, and another against it, without the name of a metric; empty where that is not known.
+
+    "it puts the right passage first for 58% of questions against 41%", or where prompts of one size are compared "it
+    finds 58% of the facts, averaged over prompts of up to 2,000 tokens, against 50%".
+    """
+    names = [name] if other is None else [name, other]
+    if _is_by_size(comparison) and comparison.fairness is not None:
+        one, *others = (percent_text(comparison.row(each).mean, 0) for each in names)
+        averaged = (
+            f"it finds {one} of the facts, averaged over prompts of up to {comparison.fairness.budget.most:,} tokens"
+        )
+        return ", against ".join([averaged, *others])
+    first = Metric("hit_rate", 1)
+    if first not in comparison.metrics or first == comparison.primary:
+        return ""
+    rows = [comparison.row(each, first) for each in names]
+    if any(not row.n for row in rows):
+        return ""
+    if other is not None:
+        change, decides = rows[0].mean - rows[1].mean, comparison.row(name).mean - comparison.row(other).mean
+        if change * decides < 0.0:
+            return ""
+    shares = [questions_text(row.mean, row.n, short=bool(place)) for place, row in enumerate(rows)]
+    return f"it puts the right passage first for {' against '.join(shares)}"
+
+
+def _figure(comparison: Comparison, name: str, other: str | None = None) -> str:
+    """Return the mean of the metric that decides; where prompts of one size are compared, what is found at the budget."""
+    names = [name] if other is None else [name, other]
+    found = comparison.fairness
+    if _is_by_size(comparison) and found is not None:
+        if found.recall not in comparison.metrics:
+            return mean_title(comparison.primary)
+        shares = " against ".join(percent_text(comparison.row(each, found.recall).mean, 0) for each in names)
+        return f"at {found.budget.most:,} tokens {shares}"
+    return f"{mean_title(comparison.primary)} {' against '.join(_mean(comparison.row(each)) for each in names)}"
+
+
+def _against_baseline(comparison: Comparison, best: str) -> str:
     """Return what the best system is worth beside the baseline."""
+    row, decides = comparison.row(best), comparison.deciding(best)
     value = f"{decides.baseline_mean:.{decimals_of(decides.metric)}f}"
     if decides.metric != row.metric:  # it has the chunks of the baseline
         worth = {
@@ -275,6 +353,8 @@ def _against_baseline(row: ComparisonRow, decides: ComparisonRow) -> str:
             NOT_SIGNIFICANT: "which may be chance",
         }.get(str(decides.verdict), "which is unclear")
         return f"and {mean_title(decides.metric)} {_mean(decides)} against the baseline's {value}, {worth}"
+    if _is_by_size(comparison):
+        value = f"{percent_text(decides.baseline_mean, 0)} on average"
     above = f"above the baseline's {value}"
     return {
         "better": f"significantly {above}",
@@ -282,24 +362,6 @@ def _against_baseline(row: ComparisonRow, decides: ComparisonRow) -> str:
         TOO_SKEWED: f"but it is unclear whether that is {above}",
         NOT_COMPARABLE: "but that cannot be compared by size with the baseline, as prompts are not full",
     }.get(str(decides.verdict), "but cannot be compared with the baseline")
-
-
-def _recall_at_budget(comparison: Comparison, name: str, other: str | None = None) -> str:
-    """Return recall at the budget with its interval, in brackets; empty where recall up to it does not decide.
-
-    Of two systems in the order of the sentence.
-    """
-    found = comparison.fairness
-    if found is None or found.recall is None or comparison.primary != found.area:
-        return ""
-    shares = []
-    for row in (comparison.row(one, found.recall) for one in (name, other) if one is not None):
-        if row.interval is None:
-            return ""
-        low, high = percent_text(row.interval.low, 0), percent_text(row.interval.high, 0)
-        shares.append(f"{percent_text(row.mean, 0)} [{low}, {high}]")
-    finds = "it finds " if other is None else ""
-    return f" (at {found.budget.most:,} tokens {finds}{' against '.join(shares)} of the facts)"
 
 
 def _not_comparable_sentence(row: ComparisonRow, comparison: Comparison) -> str:
@@ -328,33 +390,33 @@ def as_deployed(comparison: Comparison, name: str) -> str:
 
 def _pair_sentence(row: ComparisonRow, comparison: Comparison) -> str:
     name, decimals = mean_title(comparison.primary), decimals_of(row.metric)
-    new, old = short_name(row.system), short_name(comparison.baseline)
-    on = f"on {counted(row.n, 'query')}"
+    new, old = row.system, comparison.baseline
     if row.difference is not None and not row.difference.wins and not row.difference.losses:
-        return f"{new} and {old} have the same {name}, {_mean(row)}, {on}: none differs."
+        on = f"on {counted(row.n, 'question')}"
+        return f"{short_name(new)} and {short_name(old)} have the same {name}, {_mean(row)}, {on}: none differs."
     if row.verdict == NOT_COMPARABLE:
         return _not_comparable_sentence(row, comparison)
-    better, worse = row.system, comparison.baseline
-    means = f"{name} {_mean(row)} against {row.baseline_mean:.{decimals}f}"
-    if row.verdict != "better":
-        better, worse = worse, better
-    caution = _caution(comparison, better)
+    better, worse = (old, new) if row.verdict == "worse" else (new, old)
+    finds, figure = _finds(comparison, better, worse), _figure(comparison, better, worse)
+    between = f"{short_name(new)} and {short_name(old)}"
     if row.verdict == NOT_SIGNIFICANT:
-        means = f"{means}{_recall_at_budget(comparison, row.system, comparison.baseline)}"
-        caution = caution if _failed_whole(comparison) else ""
-        return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
+        caution = _caution(comparison, better) if _failed_whole(comparison) else ""
+        means = f"{f'{short_name(new)}{finds[2:]}'} ({figure})" if finds else figure
+        return f"No clear difference between {between}: {means}; {chance_text(row.n)}{caution}."
     if row.verdict == TOO_SKEWED:
-        return f"It is unclear whether {new} differs from {old}: {means} is {TOO_SKEWED}{caution}."
-    if row.verdict == "worse":
-        means = f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
-    means = f"{means}{_recall_at_budget(comparison, better, worse)}"
-    return f"{short_name(better)} is better than {short_name(worse)}: {means}, statistically significant {on}{caution}."
+        means = f"{name} {_mean(row)} against {row.baseline_mean:.{decimals}f}"
+        ahead = new if row.mean >= row.baseline_mean else old
+        said = f"It is unclear whether {short_name(new)} differs from {short_name(old)}: {means} is {TOO_SKEWED}"
+        return f"{said}{_caution(comparison, ahead)}."
+    significant = f"{figure}, statistically significant on {counted(row.n, 'question')}"
+    means = f"{finds} ({significant})" if finds else significant
+    return f"{short_name(better)} is better than {short_name(worse)}: {means}{_caution(comparison, better)}."
 
 
 def _caution(comparison: Comparison, best: str) -> str:
     """Return what would make another system the best, beginning with `; `; empty if nothing is known to."""
     if failed := _failed_whole(comparison):
-        return f"; every query of {short_name(failed[0])} failed"
+        return f"; every question of {short_name(failed[0])} failed"
     fair = comparison.fairness
     if fair is not None and not fair.decides and fair.area is not None and fair.area in comparison.metrics:
         rows = [row for row in comparison.of(fair.area) if row.n and not row.truncated]
@@ -406,7 +468,7 @@ def _mean(row: ComparisonRow) -> str:
 
 
 def _nothing_counts(name: str) -> str:
-    return f"No query has labels that count, so {name} cannot be computed."
+    return f"No question has labels that count, so {name} cannot be computed."
 
 
 def _shallow(evaluation: Evaluation, metric: Metric) -> str:
@@ -414,7 +476,7 @@ def _shallow(evaluation: Evaluation, metric: Metric) -> str:
     if evaluation.is_beyond_candidates(evaluation.after, metric):
         return f"hits that were not candidates raise {mean_title(metric)}"
     if not cut:
-        return "no query has a value on both sides"
+        return "no question has a value on both sides"
     return evaluation.truncation(cut[0])
 
 
@@ -432,9 +494,9 @@ def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table 
         )
         for failure in found
     )
-    caption = "Why queries failed"
+    caption = "Why questions failed"
     return Table(
-        caption, ("cause", "queries", "the first error", "which"), rows, text_columns=(0, 2, 3), rests_on_labels=False
+        caption, ("cause", "questions", "the first error", "which"), rows, text_columns=(0, 2, 3), rests_on_labels=False
     )
 
 

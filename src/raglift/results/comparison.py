@@ -264,7 +264,7 @@ class Comparison(Presentable):
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.names))
-        shape = f"{names}; {self.primary}, {len(self.query_ids):,} queries"
+        shape = f"{names}; {self.primary}, {len(self.query_ids):,} questions"
         return f"{type(self).__name__}({shape}; print() shows the table)"
 
 

@@ -449,7 +449,7 @@ class Evaluation(Presentable):
 
     def __repr__(self) -> str:
         stages = " → ".join(self.scores.stages)
-        shape = f"{self.dataset.name!r}, {stages}, {len(self.dataset):,} queries"
+        shape = f"{self.dataset.name!r}, {stages}, {len(self.dataset):,} questions"
         return f"{type(self).__name__}({shape}; print() shows the table)"
 
 

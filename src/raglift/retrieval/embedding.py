@@ -222,7 +222,7 @@ def embed(
     keys = {text: content_key("vector", identity, kind, text) for text in texts}
     entries = cache.get_many(keys.values())
     missing = sorted(text for text, key in keys.items() if key not in entries)
-    unit = "queries" if kind == "query" else "chunks"
+    unit = "questions" if kind == "query" else "chunks"
     with track(f"embed {unit}", len(missing), unit, show=progress) as advance:
         # Longest first, so that the time left is not underestimated
         batches = _batches(embedder, missing, kind)[::-1]

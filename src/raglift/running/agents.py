@@ -55,7 +55,7 @@ def check_asked_once(config: Settings, system: str) -> None:
     """
     if config.repeats > 1:
         raise ConfigurationError(
-            f"repeats: found {config.repeats} with {system}, which is asked once for each query; expected 1, or an "
+            f"repeats: found {config.repeats} with {system}, which is asked once for each question; expected 1, or an "
             "agent, which may search otherwise each time"
         )
 
@@ -139,7 +139,7 @@ def ask_agent(agent: RetrieveStage, queries: Sequence[Query], repeats: int, poli
     """
     asks = [(query, UnderWay(number)) for number in range(1, repeats + 1) for query in queries]
     inputs: list[tuple[Any, ...]] = [(query.text, under_way) for query, under_way in asks]
-    progress = track(agent.name, len(inputs), "queries", show=policy.progress)
+    progress = track(agent.name, len(inputs), "questions", show=policy.progress)
     with step(agent.name, show=policy.progress), progress as advance:
         outcomes = ask_stage(agent, inputs, policy, advance)
     stop_if_unusable(agent, outcomes)

@@ -68,9 +68,9 @@ class Probe:
                 f"{self.example}; so figures at more hits than it returns would be of another system"
             )
         if not self.queries:
-            return f"{name}: {asked}, no query tried was answered both ways: whether it ranks alike is not known"
+            return f"{name}: {asked}, no question tried was answered both ways: whether it ranks alike is not known"
         returns = f"returns {counted(self.returned, 'hit')} as deployed"
-        return f"{name}: {returns}; {asked}, it began with the same for the {counted(self.queries, 'query')} tried"
+        return f"{name}: {returns}; {asked}, it began with the same for the {counted(self.queries, 'question')} tried"
 
 
 def probe(
@@ -147,5 +147,5 @@ def difference(query: Query, deployed: Sequence[Hit], deep: Ranking) -> str:
         if other is None or (other.text, other.doc_id) != (hit.chunk.text, hit.chunk.doc_id):
             found = "nothing" if other is None else repr(shorten(other.text, _SHOWN))
             text = repr(shorten(hit.chunk.text, _SHOWN))
-            return f"for query {query.id}, hit {rank} is {found} instead of {text}"
+            return f"for question {query.id}, hit {rank} is {found} instead of {text}"
     return ""

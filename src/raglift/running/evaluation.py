@@ -250,7 +250,7 @@ def checked_dataset(dataset: Any) -> Dataset:
             "Dataset.from_dict(), the name or path of one, or a list, as [{'question': …, 'passages': […]}]"
         )
     if not dataset.queries:
-        raise ConfigurationError(f"dataset: found no queries in {dataset.name!r}; expected at least one")
+        raise ConfigurationError(f"dataset: found no questions in {dataset.name!r}; expected at least one")
     return dataset
 
 

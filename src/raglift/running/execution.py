@@ -102,7 +102,7 @@ def run_stages(
         alive = [place for place, error in enumerate(state.errors) if error is None]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
         show = False if is_batched(stage) else policy.progress
-        queries_done = track(stage.name, len(alive), "queries", show=show)
+        queries_done = track(stage.name, len(alive), "questions", show=show)
         with step(stage.name, show=policy.progress), watch(stage), queries_done as advance:
             outcomes = ask_stage(stage, [state.input_of(stage, place) for place in alive], policy, advance)
         stop_if_unusable(stage, outcomes)
@@ -271,7 +271,7 @@ def stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Any]]) -> None:
         causes = [str(error).partition(" — ")[0] for error in unusable]
         worst = unusable[causes.index(max(causes, key=causes.count))]
         others = len(errors) - len(unusable)
-        more = f" (every query failed, {others:,} of {len(errors):,} of another cause)" if others else ""
+        more = f" (every question failed, {others:,} of {len(errors):,} of another cause)" if others else ""
         raise ServiceUnusable(f"{stage.system}: {worst}{more}") from worst  # which of its addresses it was about
     if all(map(_is_misuse, errors)):
         said = str(errors[0])
@@ -284,7 +284,7 @@ def every_query_failed(traces: Sequence[Trace]) -> QueryFailed | None:
     """Return the error of a run in which every query failed, with the first cause; None if any query was answered."""
     if not traces or any(trace.error is None for trace in traces):
         return None
-    return QueryFailed(f"every query failed; the first: {traces[0].error}")
+    return QueryFailed(f"every question failed; the first: {traces[0].error}")
 
 
 def most_queries_failed(traces: Sequence[Trace]) -> QueryFailed | None:
@@ -293,7 +293,7 @@ def most_queries_failed(traces: Sequence[Trace]) -> QueryFailed | None:
     if 2 * len(failed) <= len(traces):
         return None
     return QueryFailed(
-        f"{len(failed):,} of {counted(len(traces), 'query')} failed and count 0, so the figures say little about the "
+        f"{len(failed):,} of {counted(len(traces), 'question')} failed and count 0, so the figures say little about the "
         f"system; the first, {failed[0].query_id}: {failed[0].error}"
     )
 

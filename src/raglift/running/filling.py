@@ -177,4 +177,4 @@ def unfilled_note(run: Run, queries: Sequence[Query], prompt: Prompt, why: str) 
     if not count:
         return []
     size = f"{prompt.tokens:,} tokens ({round(prompt.characters):,} characters)"
-    return [f"{run.stages[-1].name}: the hits of {counted(count, 'query')} come to fewer than {size}: {why}"]
+    return [f"{run.stages[-1].name}: the hits of {counted(count, 'question')} come to fewer than {size}: {why}"]

@@ -92,7 +92,7 @@ def measure_latency(
     chosen = shuffled[:most]
     pipeline.warm_up(_for_warming_up(shuffled))
     rows: list[list[float]] = []
-    with track("latency", len(chosen), "queries", show=pipeline.policy.progress, live=False) as advance:
+    with track("latency", len(chosen), "questions", show=pipeline.policy.progress, live=False) as advance:
         for text in chosen:
             rows.append(pipeline.seconds(text))
             advance(1)

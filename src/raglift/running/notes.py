@@ -82,13 +82,13 @@ def _checked(dataset: Dataset, labels: Dataset | Sequence[Query]) -> Sequence[Qu
         if faulty:
             more = f" and {len(faulty) - _SHOWN:,} more" if len(faulty) > _SHOWN else ""
             raise ConfigurationError(
-                f"rescore: labels: found {what}: {', '.join(faulty[:_SHOWN])}{more}; expected the queries that the "
+                f"rescore: labels: found {what}: {', '.join(faulty[:_SHOWN])}{more}; expected the questions that the "
                 "run was asked, each once: the same ids and texts, with other labels"
             )
     if known.keys().isdisjoint(ids):
-        found = f"{ids[0]}, …" if ids else "no query"
+        found = f"{ids[0]}, …" if ids else "no question"
         raise ConfigurationError(
-            f"rescore: labels: found none of the run's queries ({found}); expected the same ids, as {next(iter(known))}"
+            f"rescore: labels: found none of the run's questions ({found}); expected the same ids, as {next(iter(known))}"
         )
     return queries
 

@@ -237,7 +237,7 @@ class Measurement:
         spec = {**spec_of(self.dataset, self.config), "candidates": candidates, **filtered}
         batched = [info.name for info in infos if info.batched]
         if self.config.timeout is not None and batched:
-            all_at_once = "takes all queries at once, so the timeout of one query does not apply"
+            all_at_once = "takes all questions at once, so the timeout of one question does not apply"
             notes = [*notes, f"{', '.join(batched)}: {all_at_once}"]
         return Run(infos, traces, spec, tuple(notes), cost=cost)
 

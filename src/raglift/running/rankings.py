@@ -56,7 +56,7 @@ def evaluate_rankings(
     require_encoding(chosen)
     require_chunks(chosen, None)
     rule, provenance = checked_rule(match, profile), Provenance(dataset)
-    error = f"{_STAGE}: no ranking of this query in {system}"
+    error = f"{_STAGE}: no ranking of this question in {system}"
     traces = tuple(
         Trace(query.id, (StageTrace(_STAGE, provenance.check(rankings[query.id]), 0.0),))
         if query.id in rankings

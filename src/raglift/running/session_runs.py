@@ -36,7 +36,7 @@ DEFAULT_SESSION_METRICS = (
 )
 """What is taken of sessions unless something else is asked for."""
 
-_NO_SESSION = "no session was given for this query"
+_NO_SESSION = "no session was given for this question"
 
 
 def run_of_sessions(
@@ -101,12 +101,12 @@ def _notes(traces: Sequence[Trace]) -> list[str]:
     notes = []
     missing = [trace.query_id for trace in traces if trace.error == _NO_SESSION]
     if missing:
-        notes.append(f"{counted(len(missing), 'query')} without a session, as {missing[0]}: counted as failed")
+        notes.append(f"{counted(len(missing), 'question')} without a session, as {missing[0]}: counted as failed")
     runs = [1 + len(trace.repetitions) for trace in traces if trace.error != _NO_SESSION]
     if max(runs) > 1:
         often = f"{max(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
         notes.append(
-            f"each query was run {often} times: figures are over all runs, and hits, explanations and what became of "
+            f"each question was run {often} times: figures are over all runs, and hits, explanations and what became of "
             "each fact are those of the first"
         )
         failed = sum(again.error is not None for trace in traces for again in trace.repetitions)

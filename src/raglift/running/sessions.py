@@ -86,7 +86,7 @@ def _checked_sessions(sessions: Iterable[Session], dataset: Dataset) -> dict[str
     for number, session in enumerate(sessions, start=1):
         if not isinstance(session, Session):
             raise ConfigurationError(f"sessions: found {described(session)} as number {number}; expected a Session")
-        where, found = f"session {number}", f"the query {quoted(session.query_id)}"
+        where, found = f"session {number}", f"the question {quoted(session.query_id)}"
         if session.query_id not in dataset.query_by_id:
             faults.append(fault(where, found, nearest(session.query_id, dataset.query_by_id)))
         elif session.repetition in by_query[session.query_id]:

@@ -71,7 +71,7 @@ class MeasuringSettings(CallSettings):
     """Where models loaded by raglift compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
     batch_size: Annotated[int, Bounds(least=1, unit="texts")] = BATCH_SIZE
     """How many texts go through such a model at once; name fewer if the device runs out of memory."""
-    latency: Annotated[int | None, Bounds(least=0, unit="queries")] = None
+    latency: Annotated[int | None, Bounds(least=0, unit="questions")] = None
     """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
     model is asked (and a provider paid) again. Default: none."""
 

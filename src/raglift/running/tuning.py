@@ -79,7 +79,7 @@ def tune(
     if not is_quality(chosen):
         raise ConfigurationError(f"metric: found {chosen}; expected a measure of quality, of which more is better")
     if any(one.run.has_sessions for one in named.values()):
-        raise ConfigurationError("tune: found sessions; expected systems that search once for each query")
+        raise ConfigurationError("tune: found sessions; expected systems that search once for each question")
     check_same_rule(named)
     shared = shared_queries(named, next(iter(named)))
     labelled = [number for number, query in enumerate(shared.queries) if query.is_labelled]

@@ -13,6 +13,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.report.charts.parts import WIDTH, altair, data_of, figure, of_labels, plain, themed
 from raglift.report.charts.plots import ComparisonPlots
+from raglift.report.views.parts import begins_alike
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -41,13 +42,6 @@ def varying(cells: Iterable[Mapping[str, str]]) -> list[str]:
     return [part for part in PARTS if len({one.get(part) for one in told}) > 1]
 
 
-def alike_of(names: Iterable[str]) -> str:
-    """Return what all of several names begin with, up to a colon: `recursive:`; empty if there is nothing."""
-    first, *others = dict.fromkeys(names)
-    alike = first[: first.rfind(":") + 1]
-    return alike if others and all(name.startswith(alike) for name in others) else ""
-
-
 def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, signs: Mapping[str, str]) -> alt.LayerChart:
     """Return the cells as a map: one part from left to right, the others from row to row; with signs, by key."""
     alt = altair()
@@ -73,7 +67,7 @@ def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, signs: Ma
         )
         .resolve_scale(color="independent")
         .properties(width=WIDTH, height=_ROW * len(rows), title=f"{mean_title(metric)} by {x} and {y}"),
-        f"A map of {mean_title(metric)} by {x} and {y}, {len(known)} cells; lighter is more. "
+        f"A map of {mean_title(metric)} by {x} and {y}, {len(known)} configurations; lighter is more. "
         f"The highest is {highest['w']}, of {highest['n']}.",
     )
 
@@ -84,7 +78,7 @@ def _square(one: CellResult, metric: Metric, parts: Sequence[str], dark: float, 
     column, row, *block = (_called(part, values.get(part)) for part in parts if part in (*parts[:2], *values))
     square: dict[str, Any] = {"c": column, "r": " · ".join([*block, row]), "n": plain(one.cell.name)}
     if math.isnan(value):
-        why = "failed: " + plain(one.error) if one.error else "no query counts"
+        why = "failed: " + plain(one.error) if one.error else "no question counts"
         return square | {"v": None, "t": "–", "i": "#808080", "w": why}
     truncation, text = one.truncation, figure(metric, value)
     cut = f", reads some chunks only in part ({truncation.mark})" if truncation else ""
@@ -105,7 +99,7 @@ def _called(part: str, value: str | None) -> str:
 def _across(columns: Sequence[str], part: str) -> Any:
     """Return the columns; what their names begin with alike is once, in the title."""
     alt = altair()
-    alike = alike_of(columns)
+    alike = begins_alike(columns)
     letters = sum(len(column) - len(alike) + 2 for column in columns)
     axis = alt.Axis(
         orient="top",
@@ -159,7 +153,7 @@ def short_names(result: SweepResult) -> dict[str, str]:
     """Return what to call each measured cell: the parts in which they differ, without what is alike in all."""
     told = {one.cell.name: one.cell.to_dict() for one in result.finished}
     differing = varying(told.values())
-    alike = {part: alike_of(parts[part] for parts in told.values() if part in parts) for part in differing}
+    alike = {part: begins_alike(parts[part] for parts in told.values() if part in parts) for part in differing}
     names = {
         name: " · ".join(
             parts[part][len(alike[part]) :] for part in differing if parts.get(part, NO_RERANKER) != NO_RERANKER

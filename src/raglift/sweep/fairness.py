@@ -79,6 +79,6 @@ def _unfilled(result: SweepResult, found: Fairness) -> list[str]:
     short = {one.cell.name: count for one in result.finished if (count := (found.unfilled or {}).get(one.cell.name, 0))}
     if not short:
         return []
-    of_cells = named([f"{count:,} queries of {name}" for name, count in short.items()])
+    of_cells = named([f"{count:,} questions of {name}" for name, count in short.items()])
     ends = f"Prompts that end before {found.budget.most:,} tokens though more could come"
     return [f"{ends}, so that the figures may be too low: {of_cells}."]

@@ -120,7 +120,7 @@ class SweepFolder:
         """
         if not resume:
             raise ConfigurationError(
-                f"{self.path}: found a sweep there already ({len(self.finished())} cells finished); expected a new "
+                f"{self.path}: found a sweep there already ({len(self.finished())} configurations finished); expected a new "
                 "folder: continue it (--resume, or resume=True), or choose another folder (--output)"
             )
         found = self.head()
@@ -158,7 +158,7 @@ class SweepFolder:
         except ConfigurationError as error:
             raise self.damaged(str(error)) from None
         if len(set(cells)) < len(cells):
-            raise self.damaged("cells: found one twice; expected each once")
+            raise self.damaged("configurations: found one twice; expected each once")
         return cells
 
     def damaged(self, found: str) -> RunError:
@@ -204,7 +204,7 @@ class SweepFolder:
         if dataset is None:
             return evaluation
         if tuple(query.id for query in dataset.queries) != evaluation.scores.query_ids:
-            raise RunError(f"{place}: damaged: found other queries than the sweep's; {measure_again(place)}")
+            raise RunError(f"{place}: damaged: found other questions than the sweep's; {measure_again(place)}")
         return replace(evaluation, dataset=dataset)
 
     def answers(self, key: str) -> Path:

@@ -184,7 +184,9 @@ class Parts:
 
     def _made(self, source: Cell, make_part: Callable[[Cell], Any]) -> Any:
         if source.chunker is None or source.retriever is None:
-            raise ConfigurationError(f"{source.name}: found no chunker; expected a cell of raglift's own parts")
+            raise ConfigurationError(
+                f"{source.name}: found no chunker; expected a configuration of raglift's own parts"
+            )
         kind = source.retriever.kind
         if kind == "bm25":
             return source.retriever.bm25.retriever(self.chunks(source.chunker))

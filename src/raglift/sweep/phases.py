@@ -165,7 +165,7 @@ class Phases:
     def _time(self) -> None:
         """Time the cells' stages one query at a time: what was shared above was not done for one query."""
         finished = self.folder.finished()
-        with step("time the cells", show=self.progress):
+        with step("time the configurations", show=self.progress):
             for cell in (cell for cell in self.plan.cells if cell.key in finished):
                 try:
                     self._time_cell(cell)

@@ -191,12 +191,14 @@ def print_plan(plan: Plan, console: Console) -> None:
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
-    asked = counted(plan.queries, "query") + (f" and {counted(plan.documents, 'document')}" if plan.documents else "")
+    asked = counted(plan.queries, "question") + (
+        f" and {counted(plan.documents, 'document')}" if plan.documents else ""
+    )
     counts = [f"{plan.excluded:,} excluded"] if plan.excluded else []
     counts += [f"{plan.finished:,} finished already"] if plan.finished else []
     aside = f" ({', '.join(counts)})" if counts else ""
     yield (
-        f"{plan.title}: {counted(len(plan.cells), 'cell')}{aside} over {asked} of {plan.dataset}, "
+        f"{plan.title}: {counted(len(plan.cells), 'configuration')}{aside} over {asked} of {plan.dataset}, "
         f"{plan.candidates:,} candidates"
     )
     named = [entry.chunker for entry in plan.chunkings] + [entry.model for entry in plan.embeddings]
@@ -204,11 +206,11 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     yield from _section("split", [(entry.chunker, _chunking_text(entry)) for entry in plan.chunkings], width)
     yield from _section("embed", [(entry.model, _embedding_text(entry)) for entry in plan.embeddings], width)
     if plan.sources:
-        yield f"  retrieve  {counted(len(plan.sources), 'ranking')} of {counted(plan.queries, 'query')}"
+        yield f"  retrieve  {counted(len(plan.sources), 'ranking')} of {counted(plan.queries, 'question')}"
     yield from _section("rerank", [(entry.reranker, _reranking_text(entry)) for entry in plan.rerankings], width)
     if plan.effort:
-        yield f"  race      {plan.effort}: all cells are asked about {FIRST_QUERIES} queries, and the better ones more"
-        yield "            what is above is for all queries of all cells"
+        yield f"  race      {plan.effort}: all configurations are asked about {FIRST_QUERIES} questions, and the better ones more"
+        yield "            what is above is for all questions of all configurations"
 
 
 def _section(verb: str, entries: list[tuple[str, str]], width: int) -> Iterator[str]:
@@ -226,9 +228,9 @@ def _embedding_text(entry: EmbeddingPlan) -> str:
     if entry.error is not None:
         return f"cannot be used: {entry.error}"
     if entry.missing is None or entry.missing_queries is None:
-        return f"{entry.texts:,} texts and {entry.queries:,} queries; what the cache has shows when the model is here"
+        return f"{entry.texts:,} texts and {entry.queries:,} questions; what the cache has shows when the model is here"
     text = _to_do(entry.texts, entry.missing, "texts")
-    text += "; " + _to_do(entry.queries, entry.missing_queries, "queries")
+    text += "; " + _to_do(entry.queries, entry.missing_queries, "questions")
     return text
 
 

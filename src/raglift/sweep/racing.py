@@ -150,7 +150,9 @@ class _Racing:
         )
         race = course.run(self._first(effort, len(cells), [len(batch) for batch in batches]))
         if not course.rungs:
-            raise ConfigurationError(f"sweep: every cell failed; the first: {next(iter(self.errors.values()))}")
+            raise ConfigurationError(
+                f"sweep: every configuration failed; the first: {next(iter(self.errors.values()))}"
+            )
         running = set(race.running.tolist())
         self.folder.set_failures({cell.key: error for cell, error in self.errors.items()})
         last = [cell for number, cell in enumerate(cells) if number in running and cell not in self.errors]
@@ -173,8 +175,8 @@ class _Racing:
         least = math.ceil(_FEWEST / (1 - _HELD_OUT))
         if len(labelled) < least:
             raise ConfigurationError(
-                f"effort: found {len(labelled):,} labelled queries; expected at least {least:,}, or no effort: a sweep "
-                "without one asks every cell all of fewer"
+                f"effort: found {len(labelled):,} labelled questions; expected at least {least:,}, or no effort: a sweep "
+                "without one asks every configuration all of fewer"
             )
         strata = [_stratum(self.dataset, place) for place in labelled]
         aside = round(len(labelled) * _HELD_OUT)
@@ -195,7 +197,7 @@ class _Racing:
             least = sum(sizes[: least_batches(sizes)])
             raise ConfigurationError(
                 f"effort: found {effort}, which is {counted(int(work), 'question')}; expected at least "
-                f"{cells * least:,}, {least} for each of {counted(cells, 'cell')}: {math.ceil(100 * least / queries)}%"
+                f"{cells * least:,}, {least} for each of {counted(cells, 'configuration')}: {math.ceil(100 * least / queries)}%"
             )
         return first
 
@@ -218,7 +220,7 @@ class _Racing:
         measured = [entry.evaluation.scores.query_ids for entry in result.results if entry.evaluation is not None]
         if set(cells) != set(of_cell) or any(set(one) != set(ids) for one in measured):
             raise RunError(
-                f"{self.file.rung(name)}: damaged: found other cells or queries than {FILE} says; sweep into another "
+                f"{self.file.rung(name)}: damaged: found other configurations or questions than {FILE} says; sweep into another "
                 "folder (--output)"
             )
         for column, cell in enumerate(cells):
@@ -232,12 +234,12 @@ class _Racing:
             table[:, column] = [known[query] for query in ids]
             if np.isnan(table[:, column]).any():
                 raise ConfigurationError(
-                    f"primary: found {primary}, which leaves out labelled queries; expected one that has a value for "
+                    f"primary: found {primary}, which leaves out labelled questions; expected one that has a value for "
                     "each, such as ndcg@10"
                 )
             self.evaluations.setdefault(cell, []).append(entry.evaluation)
-        running = counted(len(cells), "cell")
-        notice(f"race: {running}, {course.race.asked + len(queries):,} queries asked", show=self.progress)
+        running = counted(len(cells), "configuration")
+        notice(f"race: {running}, {course.race.asked + len(queries):,} questions asked", show=self.progress)
         return table
 
     def _rung(self, name: str, cells: Sequence[Cell], queries: Sequence[int]) -> SweepResult:

@@ -128,7 +128,7 @@ class SweepResult(Presentable):
                     raise ConfigurationError(f"{name}: failed: {result.error or 'not measured yet'}")
                 return result.evaluation
         raise ConfigurationError(
-            f"cell: found {name!r}; expected one of {'; '.join(result.cell.name for result in self.results)}"
+            f"configuration: found {name!r}; expected one of {'; '.join(result.cell.name for result in self.results)}"
         )
 
     def compare(self, *, baseline: str | None = None) -> Comparison:
@@ -207,7 +207,9 @@ class SweepResult(Presentable):
                 say how good cells differ, and not what a part does.
         """
         if self.race is not None:
-            raise ConfigurationError("effects: found the cells that a race left; expected a sweep without effort")
+            raise ConfigurationError(
+                "effects: found the configurations that a race left; expected a sweep without effort"
+            )
         return effects_of_factors(
             self.evaluations,
             {entry.cell.name: entry.cell.to_dict() for entry in self.finished},
@@ -285,7 +287,9 @@ class SweepResult(Presentable):
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
-        return f"{type(self).__name__}({self.title!r}, {len(self.finished)} of {len(self.results)} cells{failed})"
+        return (
+            f"{type(self).__name__}({self.title!r}, {len(self.finished)} of {len(self.results)} configurations{failed})"
+        )
 
 
 view_of.register(SweepResult, sweep_view)

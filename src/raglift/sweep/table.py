@@ -69,7 +69,7 @@ def cells_table(result: SweepResult, advised: Recommendation | None) -> Table:
         costs,
     )
     percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
-    return table_from(columns, rows, "Every measured cell, the best first", sortable=True, confidence=percent)
+    return table_from(columns, rows, "Every measured configuration, the best first", sortable=True, confidence=percent)
 
 
 def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommendation | None) -> _Row:
@@ -86,13 +86,13 @@ def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommen
 def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | None) -> Iterator[Column[_Row]]:
     """Yield the name, the mean, the difference to the best and what it is worth, and what the reranker adds."""
     metric = result.primary
-    yield Column("cell", _name, words=True)
+    yield Column("configuration", _name, words=True)
     yield Column(mean_title(metric), partial(_mean, metric), definition=definition_of(metric))
     if advised is not None:
         yield Column(
             "to the best",
             partial(_to_the_best, best=advised.best),
-            definition="Query by query, this cell minus the one with the highest mean; intervals are not adjusted",
+            definition="Question by question, this configuration minus the one with the highest mean; intervals are not adjusted",
         )
         yield Column(
             "p (corrected)",
@@ -100,13 +100,13 @@ def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | 
                 "" if row.contender is None or row.contender.system == advised.best else p_text(row.contender.p)
             ),
             value=lambda row: None if row.contender is None else row.contender.p,
-            definition="Of being the best of all cells",
+            definition="Of being the best of all configurations",
         )
         yield Column(
             "verdict",
             _verdict,
             words=True,
-            definition=f"recommended, as good: shown within {advised.margin:g} of every other cell; may be best: no "
+            definition=f"recommended, as good: shown within {advised.margin:g} of every other configuration; may be best: no "
             "other is significantly better; worse: another is",
         )
     if any(len(row.evaluation.scores.stages) > 1 for row in rows):
@@ -117,7 +117,7 @@ def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | 
             optional=True,
         )
     if len({row.evaluation.scores.n(row.evaluation.after, metric) for row in rows}) > 1:
-        yield Column("queries", lambda row: f"{row.evaluation.scores.n(row.evaluation.after, metric):,}")
+        yield Column("questions", lambda row: f"{row.evaluation.scores.n(row.evaluation.after, metric):,}")
 
 
 def _name(row: _Row) -> str:

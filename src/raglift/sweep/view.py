@@ -72,7 +72,7 @@ def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Deta
     effects = None if advised is None else effects_of(result)
     outcome = "measured" if result.race is None else "remaining after a race"
     return Document(
-        title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} {outcome}",
+        title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'configuration')} {outcome}",
         lead="" if advised is None else recommendation_lead(advised),
         headline=replace(table, rows=table.rows[:_MOST_ROWS]),
         measured=_measured(result, found),
@@ -149,13 +149,13 @@ def _unmeasured(result: SweepResult) -> Iterator[str]:
     """Yield which models changed meanwhile, what failed and why, and what is not measured yet."""
     for name, identities in result.mixed_models.items():
         yield (
-            f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
+            f"{name} changed while the sweep was stopped, so its configurations cannot be compared: {' and '.join(identities)}; "
             "sweep again into another folder"
         )
     yield from failures((entry.cell.name, str(entry.error)) for entry in result.failed)
     waiting = len(result.results) - len(result.finished) - len(result.failed) - len(result.eliminated)
     if waiting:
-        yield f"{counted(waiting, 'cell')} not measured yet: continue with --resume"
+        yield f"{counted(waiting, 'configuration')} not measured yet: continue with --resume"
 
 
 def _warnings(result: SweepResult, compared: Comparison | None) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _warnings(result: SweepResult, compared: Comparison | None) -> Iterator[str]
         errors = [trace.error for trace in entry.evaluation.run.traces if trace.error]
         if errors:
             counts = "counts" if len(errors) == 1 else "count"
-            yield f"{entry.cell.name}: {counted(len(errors), 'query')} failed and {counts} 0; the first: {errors[0]}"
+            yield f"{entry.cell.name}: {counted(len(errors), 'question')} failed and {counts} 0; the first: {errors[0]}"
     best = result.best()
     if best is not None and best.evaluation is not None:
         yield from few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))
@@ -189,10 +189,10 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
     if advised is not None and any(_is_below(one) for one in advised.equals):
         yield (
             f"each interval is of one comparison alone, while p and the verdict account for all {advised.systems:,} "
-            "cells: a cell may be the best although its interval is below 0"
+            "configurations: a configuration may be the best although its interval is below 0"
         )
     if len(table.rows) > _MOST_ROWS:
-        yield f"the {_MOST_ROWS} best of {len(table.rows):,} cells; the details have all"
+        yield f"the {_MOST_ROWS} best of {len(table.rows):,} configurations; the details have all"
     yield from sweep_sentences(result)
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
     runs = ((entry.cell.name, entry.evaluation.run) for entry in result.finished if entry.evaluation is not None)
@@ -202,7 +202,7 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
     if cut:
         yield f"{CUT} {_cutters(cut)} only the beginning of this share of the chunks; scores include what that costs"
     if any(one.is_truncated(one.after, result.primary) for one in measured):
-        yield f"{TRUNCATED} deeper than what the cell returned: it cannot be compared"
+        yield f"{TRUNCATED} deeper than what the configuration returned: it cannot be compared"
     if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
         yield f"{BEYOND} {BEYOND_CANDIDATES}"
 
@@ -229,7 +229,7 @@ def failures(failed: Iterable[tuple[str, str]]) -> Iterator[str]:
         failed: the name of each, and why.
     """
     for reason, names in _by_reason(failed).items():
-        yield f"{counted(len(names), 'cell')} failed: {reason} ({_several(names)})"
+        yield f"{counted(len(names), 'configuration')} failed: {reason} ({_several(names)})"
 
 
 def _by_reason(failed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -266,7 +266,7 @@ def _sections(
     if len(table.rows) > _MOST_ROWS:
         yield Section("All configurations", tables=(table,), detail=Detail.DETAILS)
     if advised is not None and len(advised.equals) > 1:
-        yield Section("The cells that may be the best", tables=(equals_table(advised),), detail=Detail.DETAILS)
+        yield Section("The configurations that may be the best", tables=(equals_table(advised),), detail=Detail.DETAILS)
     yield from _map_sections(result)
     if comparison is not None:
         pairs, *others = comparison_sections(comparison, shown_cells(comparison))
@@ -287,7 +287,7 @@ def _map_sections(result: SweepResult) -> list[Section]:
     name = mean_title(result.primary)
     cut = "one whose embedding model or reranker reads some chunks only in part"
     best, whole = result.best(), result.best(without_truncation=True)
-    second = ", ☆ that of the cells without truncation" if whole is not None and whole is not best else ""
+    second = ", ☆ that of the configurations without truncation" if whole is not None and whole is not best else ""
     caption = f"★ the highest mean{second}, {CUT} {cut}, – one that failed."
     chart = partial(result.plot.heatmap, result.primary, x=x, y=y)
     figure = Figure(f"{name} by {x} and {y}", chart, caption)
@@ -303,7 +303,7 @@ def failed_sections(result: SweepResult) -> list[Section]:
     if not rows:
         return []
     table = Table(
-        "Cells that failed, by reason",
+        "Configurations that failed, by reason",
         ("reason", "cells", "which"),
         tuple(rows),
         text_columns=(0, 2),
@@ -324,7 +324,9 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None) -> Page:
     """
     if not result.finished:
         reason = f"; the first failed: {result.failed[0].error}" if result.failed else ""
-        raise ConfigurationError(f"report: found no measured cell in {result.folder}; expected at least one{reason}")
+        raise ConfigurationError(
+            f"report: found no measured configuration in {result.folder}; expected at least one{reason}"
+        )
     if len(result.finished) == 1:
         return _one_cell(result)
     comparison = compared_in_detail(result, baseline)
@@ -354,7 +356,7 @@ def _one_cell(result: SweepResult) -> Page:
     return replace(
         page,
         title=view.title,
-        measured=(("Cell", entry.cell.name), *page.measured),
+        measured=(("Configuration", entry.cell.name), *page.measured),
         warnings=(*(one for one in view.warnings if one not in page.warnings), *page.warnings),
         sections=(*page.sections, *failed_sections(result)),
     )
@@ -367,4 +369,4 @@ def _limited(comparison: Comparison, shown: Sequence[str]) -> list[str]:
         return []
     chosen = f"the baseline, the best{front}, at most {len(shown)}"
     other = "A report of any other: raglift report on its folder under cells/."
-    return [f"Queries are shown for {len(shown):,} of {every:,} cells: {chosen}. {other}"]
+    return [f"Questions are shown for {len(shown):,} of {every:,} configurations: {chosen}. {other}"]

@@ -41,12 +41,12 @@ def race_warnings(result: SweepResult) -> Iterator[str]:
     last, aside = race.rungs[-1], [one for one in result.eliminated if one.eliminated and not one.eliminated.is_dropped]
     if last.left > 1 and last.queries < race.queries:
         yield (
-            f"the effort ended after {last.queries:,} of {race.queries:,} queries, with {counted(last.left, 'cell')} "
+            f"the effort ended after {last.queries:,} of {race.queries:,} questions, with {counted(last.left, 'configuration')} "
             "left; a larger one with --resume goes on"
         )
     if aside:
         yield (
-            f"{counted(len(aside), 'cell')} set aside so that the effort would last: they look worse, and cannot be "
+            f"{counted(len(aside), 'configuration')} set aside so that the effort would last: they look worse, and cannot be "
             "excluded"
         )
 
@@ -60,26 +60,26 @@ def race_sections(result: SweepResult, detail: Detail) -> Iterator[Section]:
         yield Section("Held-out check", (check_text(result.check, result.primary),))
     dropped = sum(one.eliminated is not None and one.eliminated.is_dropped for one in result.results)
     said = (
-        f"{counted(dropped, 'cell')} dropped as significantly worse: any of the best is among them in at most "
+        f"{counted(dropped, 'configuration')} dropped as significantly worse: any of the best is among them in at most "
         f"{percent_text(ALPHA, 0)} of races, however often one looks."
     )
     yield Section("The race", (said,), (_rungs(race),))
     if detail < Detail.DETAILS:
         return
     if result.eliminated:
-        yield Section("Eliminated cells", tables=(_eliminated(result),), detail=Detail.DETAILS)
+        yield Section("Eliminated configurations", tables=(_eliminated(result),), detail=Detail.DETAILS)
     method = (
-        "All cells are asked the first queries, in batches with each tag in its share; from rung to rung the queries "
-        "grow by half, and so many cells go on that the effort lasts until all queries are asked (successive halving). "
+        "All configurations are asked the first questions, in batches with each tag in its share; from rung to rung the questions "
+        "grow by half, and so many configurations go on that the effort lasts until all questions are asked (successive halving). "
         f"Dropped by {RACE_METHOD}, at alpha {ALPHA:g}, for the mean over these queries."
     )
-    yield Section("How cells are raced", (method,), detail=Detail.DETAILS)
+    yield Section("How configurations are raced", (method,), detail=Detail.DETAILS)
 
 
 def _rungs(race: RaceRecord) -> Table:
     columns: list[Column[RungRecord]] = [
-        Column("queries asked", lambda rung: f"{rung.queries:,}"),
-        Column("cells", lambda rung: f"{rung.cells:,}", definition="how many were asked"),
+        Column("questions asked", lambda rung: f"{rung.queries:,}"),
+        Column("configurations", lambda rung: f"{rung.cells:,}", definition="how many were asked"),
         Column("set aside before", lambda rung: f"{rung.set_aside:,}", definition="so that the effort lasts"),
         Column("dropped after", lambda rung: f"{rung.dropped:,}", definition="significantly worse than another"),
         Column("left", lambda rung: f"{rung.left:,}"),
@@ -89,17 +89,19 @@ def _rungs(race: RaceRecord) -> Table:
 
 def _eliminated(result: SweepResult) -> Table:
     columns: list[Column[CellResult]] = [
-        Column("cell", lambda one: one.cell.name, words=True),
+        Column("configuration", lambda one: one.cell.name, words=True),
         Column("what became of it", lambda one: one.eliminated.reason if one.eliminated else "", words=True),
-        Column("queries asked", lambda one: _number(one, "asked", 0)),
+        Column("questions asked", lambda one: _number(one, "asked", 0)),
         Column(mean_title(result.primary), lambda one: _number(one, "mean", 3)),
         Column(
             "p of being among the best",
             lambda one: p_text(one.eliminated.p) if one.eliminated else "",
-            definition="valid whenever one looks; a cell is dropped if it is small, corrected by Holm",
+            definition="valid whenever one looks; a configuration is dropped if it is small, corrected by Holm",
         ),
     ]
-    return table_from(columns, result.eliminated, "Cells that the race eliminated, the furthest first", sortable=True)
+    return table_from(
+        columns, result.eliminated, "Configurations that the race eliminated, the furthest first", sortable=True
+    )
 
 
 def _number(one: CellResult, name: str, decimals: int) -> Cell:
@@ -154,7 +156,7 @@ def reranker_sentence(result: SweepResult, effects: FactorEffects, recommended: 
     row = reranker_lift(found.evaluation, primary=result.primary, seed=result.seed, moved=0).row()
     if row.difference is None or not row.difference.n:
         return ""
-    where = "In the recommended cell" if found is entry else "Added to the recommended cell"
+    where = "In the recommended configuration" if found is entry else "Added to the recommended configuration"
     decimals = decimals_of(result.primary)
     means = f"{mean_title(result.primary)} {number_text(row.before, decimals)} → {number_text(row.after, decimals)}"
     told = difference_text(row.difference, decimals)

@@ -62,7 +62,7 @@ class Dataset:
         object.__setattr__(self, "documents", documents)
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name!r}, {len(self.queries):,} queries, {len(self.documents):,} documents)"
+        return f"Dataset({self.name!r}, {len(self.queries):,} questions, {len(self.documents):,} documents)"
 
     def _repr_html_(self) -> str:
         return html_of(summary_of_dataset(self))
@@ -107,7 +107,7 @@ class Dataset:
         except KeyError:
             expected = nearest(str(query_id), self.query_by_id)
             fault = Fault("query id", quoted(query_id), expected)
-            raise DatasetError(self.name, [fault], "there is no such query") from None
+            raise DatasetError(self.name, [fault], "there is no such question") from None
 
     def sample(self, n: int, seed: int = 0) -> Dataset:
         """Return so many of its queries, drawn at random, in their order; the documents are all there.
@@ -123,7 +123,7 @@ class Dataset:
             if not isinstance(value, int) or isinstance(value, bool):
                 raise ConfigurationError(f"{name}: found {value!r}; expected an integer")
         if not 1 <= n <= len(self):
-            raise ConfigurationError(f"n: found {n}; expected 1 to {len(self):,}, the queries of {self.name}")
+            raise ConfigurationError(f"n: found {n}; expected 1 to {len(self):,}, the questions of {self.name}")
         drawn = sorted(random.Random(seed).sample(range(len(self)), n))  # noqa: S311 — no secret
         return replace(self, queries=tuple(self.queries[location] for location in drawn))
 
@@ -143,7 +143,7 @@ class Dataset:
             raise ConfigurationError('only: found neither tags nor ids; expected one of them, as only(tags="hard")')
         known = list(dict.fromkeys(tag for query in self for tag in query.tags))
         for tag in sorted(wanted_tags.difference(known)):
-            raise ConfigurationError(f"tags: found {tag!r}, which no query has; expected {nearest(tag, known)}")
+            raise ConfigurationError(f"tags: found {tag!r}, which no question has; expected {nearest(tag, known)}")
         for query_id in sorted(wanted_ids.difference(self.query_by_id)):
             self.query(query_id)
         chosen = tuple(
@@ -153,7 +153,7 @@ class Dataset:
         )
         if not chosen:
             raise ConfigurationError(
-                "only: found no query with one of the ids and one of the tags; expected at least one"
+                "only: found no question with one of the ids and one of the tags; expected at least one"
             )
         return replace(self, queries=chosen)
 
@@ -335,7 +335,7 @@ def _tags(tags: Counter[str]) -> Section:
     return Section(
         f"Tags: {len(tags):,}",
         rest,
-        (Table("Queries of each tag", ("tag", "queries"), rows, rests_on_labels=False),),
+        (Table("Questions of each tag", ("tag", "questions"), rows, rests_on_labels=False),),
         detail=Detail.DETAILS,
     )
 

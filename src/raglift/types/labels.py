@@ -156,7 +156,7 @@ class Fact:
             location.fault("none", "at least one passage")
         for index, passage in enumerate(passages):
             if isinstance(passage, Passage) and passage.grade == 0:
-                expected = "1 or more: what was judged irrelevant belongs into the query's judged_irrelevant"
+                expected = "1 or more: what was judged irrelevant belongs into the question's judged_irrelevant"
                 (location / index / "grade").fault("0", expected)
         raise_faults("Fact", faults)
         object.__setattr__(self, "passages", passages)
@@ -209,7 +209,7 @@ class Query:
     def __post_init__(self) -> None:
         """Raise for what is wrong; write lists as tuples, and the grade of what was judged irrelevant as 0."""
         faults: list[Fault] = []
-        location = Location(f"Query {quoted(self.id)}" if isinstance(self.id, str) else "Query", faults)
+        location = Location(f"Question {quoted(self.id)}" if isinstance(self.id, str) else "Question", faults)
         check_id(self.id, location / "id")
         check_text(self.text, location / "text")
         facts = tuple_of(Fact, self.facts, location / "facts")

@@ -156,7 +156,7 @@ class Call:
         if not isinstance(self.stages, (list, tuple)) or not all(isinstance(one, StageTrace) for one in self.stages):
             raise ConfigurationError(
                 f"Call.stages: found {described(self.stages)}; expected a StageTrace for each stage, or rankings or "
-                "lists of chunks through Call.of(query, hits)"
+                "lists of chunks through Call.of(question, hits)"
             )
         names = [stage.stage for stage in self.stages]
         if len(set(names)) < len(names):
@@ -380,7 +380,7 @@ class Run:
     def __repr__(self) -> str:
         stages = " + ".join(stage.name for stage in self.stages)
         failed = sum(trace.error is not None for trace in self.traces)
-        return f"Run({stages}, {counted(len(self.traces), 'query')}, {failed:,} failed)"
+        return f"Run({stages}, {counted(len(self.traces), 'question')}, {failed:,} failed)"
 
     @property
     def has_sessions(self) -> bool:

@@ -140,7 +140,7 @@ def _replace_baseline(item: pytest.Item, folder: Path, evaluation: Evaluation, m
     save_evaluation(evaluation, folder, overwrite=True)
     changes = ", ".join(_change(evaluation, before, name) for name in metrics)
     word = "saved" if before is None else "replaced"
-    line = f"{word} {_shown(item, folder)}: {len(evaluation.dataset):,} queries, {changes}"
+    line = f"{word} {_shown(item, folder)}: {len(evaluation.dataset):,} questions, {changes}"
     item.user_properties.append((_PROPERTY, line))
 
 

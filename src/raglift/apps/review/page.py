@@ -75,7 +75,9 @@ class Desk:
         """
         chunks = self.pool.queries[index].chunks
         if number >= len(chunks):
-            raise ConfigurationError(f"chunk: found number {number}; expected one of the {len(chunks)} of this query")
+            raise ConfigurationError(
+                f"chunk: found number {number}; expected one of the {len(chunks)} of this question"
+            )
         return chunks[number].chunk
 
     def check_grade(self, grade: int, lowest: int) -> None:

@@ -179,6 +179,7 @@ def differences_chart(
             "h": min(high, 1.0) if bounded else high,
             "t": difference_text(one.change, decimals),
             "a": one.verdict,
+            "c": DOWN if one.verdict == "worse" else UP,
         }
         for one in differences
         for low, high in [(one.change.low, one.change.high)]
@@ -198,11 +199,12 @@ def differences_chart(
         alt.Tooltip("a:N", title="verdict"),
     ]
     base = alt.Chart(data_of(rows)).encode(y=y, tooltip=tooltip)
-    fill = alt.condition(alt.datum.a != "", alt.value(AFTER), alt.value("transparent"))
+    colour = alt.Color("c:N", scale=None)
+    fill = alt.condition(alt.datum.a != "", colour, alt.value("transparent"))
     layers = [
         alt.Chart(data_of([{"v": 0.0}])).mark_rule(style="zero", strokeDash=[4, 3], aria=False).encode(x=middle),
-        base.mark_rule(strokeWidth=2.5, color=AFTER).encode(x=low, x2="h:Q"),
-        base.mark_point(size=64, strokeWidth=2, opacity=1, stroke=AFTER).encode(x=middle, fill=fill),
+        base.mark_rule(strokeWidth=2.5).encode(x=low, x2="h:Q", color=colour),
+        base.mark_point(size=64, strokeWidth=2, opacity=1).encode(x=middle, stroke=colour, fill=fill),
     ]
     said = "; ".join(" ".join(filter(None, [row["n"], row["t"], row["a"]])) for row in rows[:_DESCRIBED])
     return themed(
@@ -259,17 +261,19 @@ def changes_chart(
     ):
         below = {"align": anchor, "baseline": "top", "x": where, "y": _CHANGES_HEIGHT + 8, "style": "muted"}
         layers.append(alt.Chart(data_of([{"w": text}])).mark_text(**below).encode(text="w:N"))
-    unit = "a bar a query" if each == 1 else f"a bar for every {each} queries: their mean"
+    unit = "a bar a question" if each == 1 else f"a bar for every {each} questions: their mean"
     return themed(
         alt.layer(*layers).properties(
-            width=WIDTH, height=_CHANGES_HEIGHT, title=alt.Title(f"{title} query by query", subtitle=f"sorted, {unit}")
+            width=WIDTH,
+            height=_CHANGES_HEIGHT,
+            title=alt.Title(f"{title} question by question", subtitle=f"sorted, {unit}"),
         ),
-        f"Bars: the change of {title} from {left} to {right} for each of {len(order):,} queries, sorted. "
+        f"Bars: the change of {title} from {left} to {right} for each of {len(order):,} questions, sorted. "
         f"{up:,} went up, {same:,} stayed the same, {down:,} went down.",
     )
 
 
-_CHANGE_COLUMNS = {"q": "query", "t": "question", "c": "change"}
+_CHANGE_COLUMNS = {"q": "id", "t": "question", "c": "change"}
 
 
 def _bars(

@@ -183,8 +183,8 @@ def _bar(cell: Cell, scale: tuple[float, float]) -> Bar | None:
 
 
 def in_summary(section: Section, document: Document) -> bool:
-    """Whether a section stands on the first screen: where tiles do not, all that other outputs show in short."""
-    return not document.tiles and section.detail is Detail.SUMMARY
+    """Whether a section is on the first screen: of one system its tiles say the same, of several none does."""
+    return (document.headline.sortable or not document.tiles) and section.detail is Detail.SUMMARY
 
 
 def laid_sections(document: Document) -> tuple[LaidSection, ...]:

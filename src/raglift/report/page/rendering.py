@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
@@ -134,6 +135,7 @@ def render(document: Page) -> str:
         "headline": laid_table(document.headline, document.labels),
         "first": [laid for laid in sections if in_summary(laid.section, document)],
         "sections": [laid for laid in sections if not in_summary(laid.section, document)],
+        "when": _when(document),
         "facts": sum(share.count for share in document.shares),
         "definitions": definitions,
         "folded": _FOLDED,
@@ -149,6 +151,14 @@ def render(document: Page) -> str:
         "policy": _policy(scripts, style),
     }
     return environment.get_template("page.html.j2").render(content)
+
+
+def _when(document: Document) -> str:
+    """Return when it was measured and with which version, for the first screen; empty if that is not known."""
+    known = dict(document.measured)
+    measured = f"measured {known['Measured on']}" if "Measured on" in known else ""
+    version = known.get("Versions", "").split(", ")[0]
+    return " with ".join(filter(None, [measured, version])) if measured else ""
 
 
 def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
@@ -240,12 +250,27 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["clamped"] = _clamped
+    environment.filters["split_words"] = _split
     return environment
 
 
 def _clamped(text: str, most: int) -> str:
     """Return at most so many characters of a text, and none that could reorder a line."""
     return printable(shorten(text, most))
+
+
+_MOST_WORDS = 25
+"""A longer warning is shown in part, and whole on request."""
+_BREAK = re.compile(r"(?<=[.;:,]) ")
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return how a text begins, in few words, and the rest of it; nothing of one that is short."""
+    if len(text.split()) <= _MOST_WORDS:
+        return text, ""
+    places = [found.start() for found in _BREAK.finditer(text) if len(text[: found.start()].split()) <= _MOST_WORDS]
+    place = places[-1] if places else len(" ".join(text.split(" ")[:_MOST_WORDS]))
+    return text[:place].rstrip(",;:"), text[place:].strip()
 
 
 def evaluation_page(

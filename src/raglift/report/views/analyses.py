@@ -63,7 +63,7 @@ def slices_view(slices: TagSlices) -> Document:
     name = mean_title(slices.metric)
     notes = tuple(filter(None, [few_text(slices)]))
     if not slices.slices:
-        return Document(f"{name} by tag", "No labelled query has a tag.", slices_table(slices), ())
+        return Document(f"{name} by tag", "No labelled question has a tag.", slices_table(slices), ())
     beside = f", and the difference to {slices.baseline}" if slices.baseline is not None else ""
     return Document(
         f"{name} by tag{beside}",
@@ -98,7 +98,7 @@ def failure_analysis_view(losses: FailureAnalysis) -> Document:
     table = failure_table({"": losses})
     return Document(
         f"Where recall was lost, at k = {losses.k}",
-        failure_analysis_sentence(losses) or "No query has a fact.",
+        failure_analysis_sentence(losses) or "No question has a fact.",
         table if losses.facts else replace(table, rows=()),
         (),
         notes=notes,
@@ -116,10 +116,10 @@ def explanation_view(explanation: Explanation) -> Document:
     query = explanation.query
     matching = [each for each in explanation.hits if _is_match(each)]
     partly = [each for each in explanation.hits if each.overlaps and not _is_match(each)]
-    warnings = [f"The query failed: {explanation.error}"] if explanation.error is not None else []
+    warnings = [f"The question failed: {explanation.error}"] if explanation.error is not None else []
     if not query.is_labelled:
         why = "it has no labels that count" if query.answerable else "it is marked as not answerable"
-        warnings.append(f"The query is excluded from all averages: {why}.")
+        warnings.append(f"The question is excluded from all averages: {why}.")
     sections = [
         Section("What the answer needs", entries=tuple(map(_fact, count(1), query.facts))),
         Section("Hits that match a label", entries=tuple(_hit(each, explanation) for each in matching)),
@@ -179,7 +179,7 @@ def _values(explanation: Explanation) -> Table:
         above = "all hits" if depth is None else f"k = {depth}" if isinstance(depth, int) else str(depth)
         columns.append(Column(above, partial(at, depth)))
     measures = dict.fromkeys(replace(metric, depth=None) for metric in explanation.metrics)
-    return table_from(columns, measures, "The metrics of this query")
+    return table_from(columns, measures, "The metrics of this question")
 
 
 # Settings that were tuned.
@@ -206,7 +206,7 @@ def tuning_view(found: Tuning) -> Document:
 def _tuning_lead(found: Tuning) -> str:
     name, best = mean_title(found.metric), found.settings[found.best]
     gained = f"{signed(found.difference.mean)} ({interval_in_words(found.difference, _CONFIDENCE, signs=True)}"
-    said = f"on queries that took no part in the choice, tuning gains {gained}, {p_equation(found.difference.p)})"
+    said = f"on questions that took no part in the choice, tuning gains {gained}, {p_equation(found.difference.p)})"
     if found.best == 0:
         return f"Keep {found.settings[0]}: no other setting has a higher {name}; {said}."
     return f"Use {best}: {name} {number_text(found.means[found.best])}; {said}."
@@ -216,12 +216,12 @@ def _tuning_gains(found: Tuning) -> Table:
     rows = (
         ("without tuning", str(found.settings[0]), Cell(number_text(found.means[0]), value=found.means[0])),
         (
-            "tuned, on other queries",
+            "tuned, on other questions",
             "as chosen",
             Cell(number_text(found.tuned), value=found.tuned, interval=brackets(found.tuned_interval)),
         ),
         (
-            "best, on all queries: optimistic",
+            "best, on all questions: optimistic",
             str(found.settings[found.best]),
             Cell(number_text(found.means[found.best]), value=found.means[found.best]),
         ),
@@ -245,13 +245,13 @@ def _tuned_settings(found: Tuning) -> Table:
         ),
     ]
     ordered = sorted(range(len(found.settings)), key=lambda number: -found.means[number])[:_MOST_ROWS]
-    caption = f"The best of {len(found.settings):,} settings, on all queries"
+    caption = f"The best of {len(found.settings):,} settings, on all questions"
     return table_from(columns, ordered, caption, sortable=True)
 
 
 def _tuning_method(found: Tuning) -> str:
     return (
-        f"{found.queries:,} queries in {found.folds} folds, {found.repeats} times: for each fold the setting that is "
+        f"{found.queries:,} questions in {found.folds} folds, {found.repeats} times: for each fold the setting that is "
         "best on the others is measured on it (nested cross-validation). No system was asked."
     )
 

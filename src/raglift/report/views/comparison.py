@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,18 @@ from raglift.analysis.warnings import new_evidence
 from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
+from raglift.rendering.document import (
+    Cell,
+    Column,
+    Detail,
+    Document,
+    Example,
+    Figure,
+    Section,
+    Table,
+    row_of,
+    table_from,
+)
 from raglift.report.cells import (
     decided_cell,
     difference_cell,
@@ -37,6 +48,7 @@ from raglift.report.fairness import beside_of, fairness_sentences
 from raglift.report.format import (
     cost_text,
     cost_title,
+    decimals_of,
     level,
     method_text,
     place_text,
@@ -52,6 +64,7 @@ from raglift.report.sentences import (
     failure_analysis_depth,
     failure_analysis_sentence,
     failure_sentence,
+    short_name,
 )
 from raglift.report.views.measured import measured_together, queries_text
 from raglift.report.views.parts import (
@@ -64,10 +77,12 @@ from raglift.report.views.parts import (
     lines_between,
     moved_table,
     named_columns,
+    setting_columns,
     slices_table,
     truncation,
 )
 from raglift.report.views.sessions import agents_sections
+from raglift.report.views.tiles import comparison_tiles
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import TIED
 from raglift.types.metric import Metric, Tokens
@@ -117,7 +132,25 @@ def comparison_view(comparison: Comparison, *, detail: Detail = Detail.DETAILS) 
             baseline_sentence(comparison),
         ),
         labels=str(comparison.label_sources),
+        tiles=comparison_tiles(comparison, [row.system for row in by_mean(comparison)]),
+        **_differing_question(comparison),
     )
+
+
+def _differing_question(comparison: Comparison) -> dict[str, Any]:
+    """Return a question that the best of the others answers otherwise than the baseline, and which ones to look at."""
+    other = other_of(comparison)
+    metric, means = comparison.primary, comparison.row
+    sign = 1 if means(other, metric).mean >= means(comparison.baseline, metric).mean else -1
+    moved = _moved_questions(comparison, other, sign)
+    if not moved:
+        return {}
+    query_id, text, before, after = moved[0]
+    (more, one), (less, another) = sorted(((after, other), (before, comparison.baseline)), reverse=True)
+    decimals, one, another = decimals_of(metric), short_name(one), short_name(another)
+    said = f"{one} has {mean_title(metric)} {more:.{decimals}f}, {another} {less:.{decimals}f}"
+    said = f"{one} finds its passage, {another} does not" if less == 0.0 else said
+    return {"example": Example(query_id, text, said)}
 
 
 def _agents(comparison: Comparison) -> Agents | None:
@@ -134,7 +167,9 @@ def _counts(comparison: Comparison) -> str:
     if shared == len(baseline.dataset):
         return queries_text(baseline.dataset)
     scored = max((row.n for row in comparison.of(comparison.primary)), default=0)
-    return f"{counted(shared, 'query')} that all answered" + (f", {scored:,} of them scored" if scored < shared else "")
+    return f"{counted(shared, 'question')} that all answered" + (
+        f", {scored:,} of them scored" if scored < shared else ""
+    )
 
 
 def _failures(comparison: Comparison) -> list[str]:
@@ -220,15 +255,18 @@ def _columns(comparison: Comparison) -> list[Column[ComparisonRow]]:
 
     return [
         Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
+        *setting_columns(
+            comparison.of(metric), lambda row: comparison.evaluation(row.system).run.spec.get("parts", {})
+        ),
         Column(
             mean_title(metric),
-            lambda row: mean_cell(metric, row.mean, row.interval, TRUNCATED * row.truncated),
+            lambda row: mean_cell(metric, row.mean, row.interval, TRUNCATED * row.truncated, drawn=False),
             definition=definition_of(metric),
         ),
         Column(
             "difference",
             lambda row: unless_baseline(row, decided_cell(comparison.deciding(row.system))),
-            definition=f"The mean over the queries of this system minus {comparison.baseline}",
+            definition=f"The mean over the questions of this system minus {comparison.baseline}",
         ),
         Column(
             corrected,
@@ -311,7 +349,7 @@ def prompt_sections(comparison: Comparison) -> list[Section]:
     figure = Figure(
         "Recall by prompt size",
         ComparisonPlots(comparison).by_prompt_size,
-        "The share of a query's facts that are found in the first tokens of the prompt; each band holds the true mean "
+        "The share of a question's facts that are found in the first tokens of the prompt; each band holds the true mean "
         f"{level(comparison.method)} of the time. A line ends where half of the prompts of its system have ended.",
         Table("Recall by tokens read", ("system", *(f"{size:,}" for size in sizes)), tuple(rows)),
     )
@@ -331,8 +369,8 @@ def _pairs_section(comparison: Comparison) -> Section:
     if not rows:
         return Section("Differences", (f"No system can be compared with {comparison.baseline}.",))
     said = (
-        f"Each system against {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
-        "difference that these queries detect with a power of 80%; smaller ones are often missed."
+        f"Each system against {comparison.baseline}, question by question. Minimum detectable effect: the smallest true "
+        "difference that these questions detect with a power of 80%; smaller ones are often missed."
     )
     figure = Figure(
         f"{mean_title(comparison.primary)} minus that of {comparison.baseline}",
@@ -405,7 +443,7 @@ def _reranked_section(comparison: Comparison) -> Section | None:
         rows.append(row_of((name, before, after, *cells, f"{found.n:,}")))
     if not rows:
         return None
-    columns = ("system", "before", "after", "lift", "p (unadjusted)", "win/tie/loss", "queries")
+    columns = ("system", "before", "after", "lift", "p (unadjusted)", "win/tie/loss", "questions")
     caption, percent = "Each system before and after reranking", level(method)
     table = Table(caption, columns, tuple(rows), optional=(5, 6), confidence=percent)
     said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
@@ -462,23 +500,29 @@ def _moved_section(comparison: Comparison) -> Section | None:
 
 def _moved(comparison: Comparison, system: str) -> tuple[Table, ...]:
     """Return the queries that gained and lost most of the primary metric against the baseline."""
-    baseline, other = comparison.evaluation(comparison.baseline), comparison.evaluation(system)
-    metric = comparison.primary
-    before = dict(zip(baseline.scores.query_ids, baseline.scores.of(baseline.after, metric).tolist(), strict=True))
-    after = dict(zip(other.scores.query_ids, other.scores.of(other.after, metric).tolist(), strict=True))
-    change = np.nan_to_num([after[query] - before[query] for query in comparison.query_ids])
-
-    def table(sign: int, caption: str) -> Table:
-        order = np.argsort(-sign * change, kind="stable")[:_MOVED].tolist()
-        queries = [comparison.query_ids[place] for place in order if sign * change[place] > TIED]
-        rows = ((query, baseline.dataset.query(query).text, before[query], after[query]) for query in queries)
-        return moved_table(caption, metric, rows)
-
     tables = (
-        table(-1, f"{system} is worse than {comparison.baseline}"),
-        table(1, f"{system} is better than {comparison.baseline}"),
+        moved_table(
+            f"{system} is {word} than {comparison.baseline}",
+            comparison.primary,
+            _moved_questions(comparison, system, sign),
+        )
+        for sign, word in ((-1, "worse"), (1, "better"))
     )
     return tuple(one for one in tables if one.rows)
+
+
+def _moved_questions(comparison: Comparison, system: str, sign: int) -> list[tuple[str, str, float, float]]:
+    """Return the ids and texts of the questions that moved most in one direction, with their values in both systems."""
+    baseline, metric, query_ids = comparison.evaluation(comparison.baseline), comparison.primary, comparison.query_ids
+    before = baseline.last_values(metric, query_ids)
+    after = comparison.evaluation(system).last_values(metric, query_ids)
+    change = sign * np.nan_to_num(after - before)
+    order = np.argsort(-change, kind="stable")[:_MOVED].tolist()
+    return [
+        (query_ids[place], baseline.dataset.query(query_ids[place]).text, float(before[place]), float(after[place]))
+        for place in order
+        if change[place] > TIED
+    ]
 
 
 def _metrics_section(comparison: Comparison) -> Section:

@@ -14,7 +14,7 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import cannot_read
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Detail, Document, Example, Figure, Section, Table, table_from
 from raglift.report.cells import (
     decided_cell,
     difference_cell,
@@ -68,6 +68,7 @@ from raglift.utilities.display import BEYOND, TRUNCATED, counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import Lift, LiftRow, MovedQuery
     from raglift.rendering.document import Tile
     from raglift.report.findings import Findings
@@ -135,6 +136,8 @@ def _document(found: Findings, detail: Detail) -> Document:
         tiles=tiles,
         shares=shares if tiles else (),
         next_step=_next_step(found) if tiles else "",
+        next_outcome=_next_outcome(found) if tiles else "",
+        example=_example(found) if tiles else None,
     )
 
 
@@ -234,7 +237,7 @@ def _stage_columns(evaluation: Evaluation, confidence: float) -> list[Column[Met
     return [
         Column("metric", mean_title, words=True),
         Column("mean", lambda metric: stage_mean_cell(evaluation, metric, confidence)),
-        Column("queries", lambda metric: f"{evaluation.scores.n(evaluation.after, metric):,}"),
+        Column("questions", lambda metric: f"{evaluation.scores.n(evaluation.after, metric):,}"),
     ]
 
 
@@ -317,7 +320,7 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
     ]
     if evaluation.candidates is not None:
         columns.append(Column("over candidates", over_candidates))
-    return [*columns, Column("queries", lambda metric: f"{lift.row(metric).n:,}", optional=True)]
+    return [*columns, Column("questions", lambda metric: f"{lift.row(metric).n:,}", optional=True)]
 
 
 def _lift_section(lift: Lift) -> Section | None:
@@ -328,21 +331,21 @@ def _lift_section(lift: Lift) -> Section | None:
     name = title(lift.primary)
     row = lift.row()
     said = (
-        f"{name} improved for {counted(found.wins, 'query')}, got worse for {found.losses:,} and stayed the same for "
+        f"{name} improved for {counted(found.wins, 'question')}, got worse for {found.losses:,} and stayed the same for "
         f"{found.ties:,}; effect size {signed(found.effect_size, 2)}."
     )
     paragraphs = [said]
     if row.minimum_detectable_effect is not None:
         paragraphs.append(detectable_effect_sentence(f"{row.minimum_detectable_effect:.3f}", mean_title(lift.primary)))
     tables = [
-        moved_table(f"The queries that moved {where} most", lift.primary, map(_moved, rows), "first fact at rank")
+        moved_table(f"The questions that moved {where} most", lift.primary, map(_moved, rows), "first fact at rank")
         for where, rows in (("up", lift.up), ("down", lift.down))
         if rows
     ]
     figure = Figure(
-        f"Lift in {name}, query by query",
+        f"Lift in {name}, question by question",
         partial(EvaluationPlots(lift.evaluation).lift, lift.primary),
-        "Each bar is one query: up where reranking helped, down where it hurt.",
+        "Each bar is one question: up where reranking helped, down where it hurt.",
     )
     return Section("Winners and losers", tuple(paragraphs), tuple(tables), (figure,), detail=Detail.DETAILS)
 
@@ -398,9 +401,46 @@ def _next_step(found: Findings) -> str:
         return f"Next: leave the reranker out, or try another one: without it {name} is {means}."
     if searched is not None and (advice := session_next_step(searched)):
         return advice
-    lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
+    lost = _lost(found)
     has_reranker = len(evaluation.scores.stages) > 1
     return next_step(losses.facts, lost, losses.k, has_reranker=has_reranker, tried=system_name(evaluation))
+
+
+def _lost(found: Findings) -> list[OutcomeFacts]:
+    """Return the outcomes of the facts that are not found, the commonest first."""
+    losses = found.losses.losses if found.sessions is None else found.sessions.losses
+    return sorted((one for one in losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
+
+
+def _next_outcome(found: Findings) -> str:
+    """Return the outcome that the next step is about; empty where it is about another model or no reranker."""
+    lost, step = _lost(found), _next_step(found)
+    return lost[0].outcome if lost and f"{lost[0].facts:,}" in step else ""
+
+
+_LONGEST_EXAMPLE = 140
+
+
+def _example(found: Findings) -> Example | None:
+    """Return a question whose fact is lost as most are, one that is short if there is one; None if nothing is."""
+    lost = _lost(found)
+    if not lost or not lost[0].query_ids:
+        return None
+    queries = [found.evaluation.dataset.query(query_id) for query_id in lost[0].query_ids]
+    query = next((one for one in queries if len(one.text) <= _LONGEST_EXAMPLE), queries[0])
+    k = found.losses.k
+    said = {
+        "failed": "it failed",
+        "below_k": f"its passage is ranked below {k}",
+        "dropped": f"its passage was dropped by {lost[0].stage}",
+        "not_retrieved": "its passage was not retrieved",
+        "not_attainable": "its passage was lost in chunking",
+        "missed": "its passage was not retrieved, or lost in chunking",
+        "left_out": "its passage was found, and left out of the context",
+        "asked": "its passage was searched for, but not retrieved",
+        "never_asked": "its passage was never searched for",
+    }[lost[0].outcome]
+    return Example(query.id, query.text, said)
 
 
 def _tags_section(found: Findings) -> Section | None:

@@ -38,7 +38,7 @@ def measured_together(comparison: Comparison, *, match: str) -> tuple[tuple[str,
     every, shared = comparison.evaluations, len(comparison.query_ids)
     systems = f"{counted(len(every), 'system')}, each beside {comparison.baseline}"
     together = (
-        [] if all(len(one.dataset) == shared for one in every) else [("Queries that all answered", f"{shared:,}")]
+        [] if all(len(one.dataset) == shared for one in every) else [("Questions that all answered", f"{shared:,}")]
     )
     return (("Compared", systems), *together, *_rows(every, comparison.primary, match))
 
@@ -49,11 +49,11 @@ def _rows(evaluations: Sequence[Evaluation], primary: Metric, match: str) -> lis
     profiles = _each(one.profile for one in evaluations)
     found = [
         ("Dataset", _each(_dataset(one) for one in evaluations)),
-        ("Failed queries", _failed(evaluations)),
+        ("Failed questions", _failed(evaluations)),
         ("Match rule", match),
         ("Primary metric", mean_title(primary)),
         ("Conventions", "" if profiles == "default" else profiles),
-        ("Candidates", _each(f"{candidates_of(spec):,} per query" for spec in specs)),
+        ("Candidates", _each(f"{candidates_of(spec):,} per question" for spec in specs)),
         ("Chunks", _chunks(evaluations)),
         ("Index", _each(map(_index, evaluations)) if len(evaluations) == 1 else ""),
         ("Measured on", _days(specs)),
@@ -86,7 +86,7 @@ def queries_text(dataset: Dataset) -> str:
     facts = sum(len(query.facts) for query in dataset if query.is_labelled)
     parts = [] if labelled == len(dataset) else [f"{labelled:,} of them labelled"]
     parts += [f"{unanswerable:,} marked unanswerable"] if unanswerable else []
-    return ", ".join([counted(len(dataset), "query"), *parts, counted(facts, "fact")])
+    return ", ".join([counted(len(dataset), "question"), *parts, counted(facts, "fact")])
 
 
 def _failed(evaluations: Sequence[Evaluation]) -> str:
@@ -138,7 +138,7 @@ def _title(latencies: tuple[StageLatency, ...], environment: dict[str, str]) -> 
     processor = environment.get("processor")
     where = f", on {processor} ({environment.get('cores', '?')} cores)" if processor else ""
     queries = latencies[0].queries + latencies[0].failed
-    return f"Latency of {counted(queries, 'query')}, one at a time, models warm, cache off{where}"
+    return f"Latency of {counted(queries, 'question')}, one at a time, models warm, cache off{where}"
 
 
 def _table(cost: Cost, caption: str) -> Table:
@@ -159,9 +159,9 @@ def _times(latency: StageLatency) -> tuple[str, str]:
 
 def _lines(cost: Cost, run: Run) -> list[str]:
     failed = sum(trace.error is not None for trace in run.traces) if cost.latencies else 0
-    lines = [f"Queries that failed in the run are not among these: {failed:,}"] if failed else []
+    lines = [f"Questions that failed in the run are not among these: {failed:,}"] if failed else []
     lines += [
-        f"{latency.stage}: {latency.failed:,} of these queries failed and are left out"
+        f"{latency.stage}: {latency.failed:,} of these questions failed and are left out"
         for latency in cost.latencies
         if latency.failed
     ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import pairwise
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
-from raglift.analysis.costs import CONTEXT, median_latency
+from raglift.analysis.costs import CONTEXT, index_bytes, median_latency
 from raglift.analysis.outcomes import OUTCOMES
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, RowT, Table, row_of
-from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
+from raglift.report.cells import bytes_cell, difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
 from raglift.report.fairness import beside_of
 from raglift.report.format import (
     level,
@@ -133,7 +134,7 @@ def cost_columns(
     mean: Callable[[RowT, Metric], float],
     evaluation: Callable[[RowT], Evaluation],
 ) -> list[Column[RowT]]:
-    """Return the columns of the prompt's size and the latency, where they are known of some row."""
+    """Return the columns of the prompt's size, the latency and the index's size, where they are known of some row."""
     context, found = Metric(CONTEXT, decides.depth), list(rows)
     tokens = Column[RowT](
         TOKENS, lambda row: tokens_cell(mean(row, context)), definition=definition_of(context), optional=True
@@ -141,10 +142,47 @@ def cost_columns(
     latency = Column[RowT](
         "latency",
         lambda row: seconds_cell(median_latency(evaluation(row))),
-        definition="The median time of one query through all stages",
+        definition="The median time of one question through all stages",
         optional=True,
     )
-    return [one for one in (tokens, latency) if any(one.cell_of(row).value is not None for row in found)]
+    index = Column[RowT](
+        "index", lambda row: bytes_cell(index_bytes(evaluation(row))), definition="The size of the index", optional=True
+    )
+    return [one for one in (tokens, latency, index) if any(one.cell_of(row).value is not None for row in found)]
+
+
+_USUAL_UNIT = ":characters"
+_SETTINGS = ("chunker", "embedding", "retriever", "reranker", "system")
+
+
+def setting_columns(rows: Iterable[RowT], settings: Callable[[RowT], Mapping[str, str]]) -> list[Column[RowT]]:
+    """Return a column for each part in which systems differ, where the parts of all are known; else nothing.
+
+    What all values of a part begin with up to a colon is in the title: `chunker (recursive)`.
+    """
+    known = [settings(row) for row in rows]
+    if not all(known):
+        return []
+    columns = []
+    for part in _SETTINGS:
+        values = {one.get(part, "") for one in known}
+        if len(values) == 1:
+            continue
+        alike = begins_alike(values - {""})
+
+        def cell(row: RowT, part: str = part, cut: int = len(alike)) -> Cell:
+            value = settings(row).get(part, "")[cut:].removesuffix(_USUAL_UNIT)
+            return Cell(value) if value and value != "none" else Cell("–", "muted")
+
+        columns.append(Column(f"{part} ({alike[:-1]})" if alike else part, cell, words=True))
+    return columns
+
+
+def begins_alike(names: Iterable[str]) -> str:
+    """Return what all of several names begin with, up to a colon: `recursive:`; empty if there is nothing."""
+    different = set(names)
+    alike = commonprefix(list(different)) if len(different) > 1 else ""
+    return alike[: alike.rfind(":") + 1]
 
 
 def mean_after(evaluation: Evaluation, metric: Metric) -> float:
@@ -170,7 +208,7 @@ def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
 
 def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
     """Return the outcome of the facts: of one system a row per outcome, of several a row per system."""
-    caption = "What became of each fact of the labelled queries"
+    caption = "What became of each fact of the labelled questions"
     if len(losses) == 1:
         (only,) = losses.values()
         return outcome_table(caption, only.losses, only.facts, lambda loss: outcome_text(loss, only.k))
@@ -191,7 +229,7 @@ def outcome_table(
             share = share_cell(loss.facts / facts if facts else 0.0)
             examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
             rows.append(row_of((in_words(loss), f"{loss.facts:,}", share, f"{len(loss.query_ids):,}", examples)))
-    return Table(caption, ("outcome", "facts", "share", "queries", "for example"), tuple(rows), text_columns=(0, 4))
+    return Table(caption, ("outcome", "facts", "share", "questions", "for example"), tuple(rows), text_columns=(0, 4))
 
 
 def _outcomes(losses: Iterable[FailureAnalysis]) -> list[str]:
@@ -222,7 +260,7 @@ def moved_table(caption: str, metric: Metric, moved: Iterable[tuple[Any, ...]], 
         row_of((query_id, excerpt(question, _LONGEST_QUESTION), f"{before:.3f} → {after:.3f}", *others))
         for query_id, question, before, after, *others in moved
     )
-    return Table(caption, ("query", "question", title(metric), *more), rows, text_columns=(0, 1))
+    return Table(caption, ("id", "question", title(metric), *more), rows, text_columns=(0, 1))
 
 
 def has_tags(slices: TagSlices) -> bool:
@@ -233,7 +271,7 @@ def has_tags(slices: TagSlices) -> bool:
 def slices_table(slices: TagSlices) -> Table:
     """Return means and differences on the queries of each tag."""
     several = len({one.system for one in slices.slices}) > 1
-    columns = ["tag", *(["system"] if several else []), "queries", mean_title(slices.metric)]
+    columns = ["tag", *(["system"] if several else []), "questions", mean_title(slices.metric)]
     columns += ["difference" if several else "lift", "p (unadjusted)"] if slices.baseline is not None else []
     rows, sections = [], []
     before: str | None = ""
@@ -277,7 +315,7 @@ def _slice_cells(one: TagSlice, slices: TagSlices, *, is_first: bool, several: b
 def few_text(slices: TagSlices) -> str:
     """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
-    return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures are unreliable." if few else ""
+    return f"{_FEW} fewer than {slices.slices[0].FEW} questions: these figures are unreliable." if few else ""
 
 
 def primary_sentence(primary: Metric) -> str:

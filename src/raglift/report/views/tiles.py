@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from raglift.analysis.costs import CONTEXT
 from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
 from raglift.analysis.paired_statistics import interval_of
 from raglift.metrics.computing import mean_title
@@ -27,9 +28,12 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from raglift.analysis.outcomes import FailureAnalysis
     from raglift.analysis.records import Lift
     from raglift.report.findings import Findings
+    from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
 
 
@@ -123,6 +127,61 @@ def _facts_tile(evaluation: Evaluation, k: int) -> Tile | None:
         "hits hold a passage that states it."
     )
     return Tile("Facts found", f"{after:,} of {facts:,}", change, "", note, definition)
+
+
+_MOST_SYSTEMS = 4
+
+
+def comparison_tiles(
+    comparison: Comparison, names: Sequence[str], labels: Mapping[str, str] | None = None
+) -> tuple[Tile, ...]:
+    """Return a figure for each of a few systems: how often it puts the right passage first, and what it sends.
+
+    Where prompts of one size are compared, the share of the facts that are found in the budget.
+
+    Args:
+        comparison: the systems.
+        names: those that are shown, at most four of them, …
+        labels: … and what each is called, where not by its name.
+    """
+    fair = comparison.fairness
+    recall = fair.recall if fair is not None and fair.decides and fair.recall in comparison.metrics else None
+    shown = Metric("hit_rate", 1) if recall is None else recall
+    k = comparison.primary.k if fair is None or fair.in_hits is None else fair.in_hits.k
+    within, context = (Metric(name, k) for name in ("hit_rate", CONTEXT))
+    if shown not in comparison.metrics or any(not comparison.row(name, shown).n for name in names):
+        return ()
+    chosen = (
+        dict.fromkeys(names) if len(names) <= _MOST_SYSTEMS else dict.fromkeys([names[0], comparison.baseline, *names])
+    )
+    tiles = []
+    for name in list(chosen)[:_MOST_SYSTEMS]:
+        row = comparison.row(name, shown)
+        budget = "" if shown.budget is None else f"{shown.budget.most:,}"
+        notes = ["right passage first" if recall is None else f"of the facts in {budget} tokens"]
+        if within in comparison.metrics and k != 1 and not math.isnan(rate := comparison.row(name, within).mean):
+            notes.append(
+                f"{percent_text(rate, 0)} in the top {k}"
+                if recall is None
+                else f"right passage in the top {k}: {percent_text(rate, 0)}"
+            )
+        if context in comparison.metrics and not math.isnan(tokens := comparison.row(name, context).mean):
+            notes.append(f"{number_text(tokens, 0)} tokens sent")
+        elif fair is not None and fair.sent is not None and name in fair.sent:
+            notes.append(f"{number_text(fair.sent[name], 0)} tokens sent")
+        verdict = comparison.deciding(name).verdict if name != comparison.baseline else "baseline"
+        named = (labels or {}).get(name, name)
+        tiles.append(
+            Tile(
+                named,
+                percent_text(row.mean, 0),
+                str(verdict or ""),
+                verdict_emphasis(verdict).replace("muted", ""),
+                "; ".join(notes),
+                definition_of(shown),
+            )
+        )
+    return tuple(tiles)
 
 
 def shares_of(losses: FailureAnalysis) -> tuple[Share, ...]:

@@ -161,7 +161,7 @@ class FileScores:
             [mean_title(metric), *(f"{run.scores.mean(metric):.4f}" for run in self.runs)] for metric in self.metrics
         ]
         first = self.metrics[0]
-        rows.append(["queries (n)", *(f"{run.scores.n(first):,}" for run in self.runs)])
+        rows.append(["questions (n)", *(f"{run.scores.n(first):,}" for run in self.runs)])
         counts = {
             "without a ranking, count 0": [run.scores.empty for run in self.runs],
             "without a ranking, left out": [run.left_out for run in self.runs],
@@ -182,7 +182,11 @@ class FileScores:
             counts = (f"{count:,}" for count in (paired.wins, paired.ties, paired.losses))
             rows.append([each.run, mean_title(each.metric), f"{paired.mean:+.4f}", interval, f"{each.p:.4f}", *counts])
         few = min(each.paired.n for each in found) < FEW_QUERIES
-        return ["", *aligned(rows, texts=2), *([f"fewer than {FEW_QUERIES} queries: this says little"] if few else [])]
+        return [
+            "",
+            *aligned(rows, texts=2),
+            *([f"fewer than {FEW_QUERIES} questions: this says little"] if few else []),
+        ]
 
     def differences(self, *, seed: int = 0) -> tuple[RunDifference, ...]:
         """Return how each run differs from the first in each metric, over the queries that count in both.
@@ -314,9 +318,9 @@ def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[st
     if not queries:
         theirs, ours = next(iter(labels), None), next(iter(rankings), None)
         raise ConfigurationError(
-            f"{rankings.path}: found rankings of {'no query' if ours is None else f'queries as {quoted(ours)}'} and "
-            f"labels in {qrels} of {'no query' if theirs is None else f'queries as {quoted(theirs)}'}; expected at "
-            "least one query in both"
+            f"{rankings.path}: found rankings of {'no question' if ours is None else f'questions as {quoted(ours)}'} and "
+            f"labels in {qrels} of {'no question' if theirs is None else f'questions as {quoted(theirs)}'}; expected at "
+            "least one question in both"
         )
     if isinstance(labels, NumberedLabels):
         return labels.only(queries)

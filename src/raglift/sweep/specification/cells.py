@@ -66,12 +66,16 @@ class Cell:
     def __post_init__(self) -> None:
         own = self.chunker is not None and self.retriever is not None
         if own == (self.system is not None) or (self.chunker is None) != (self.retriever is None):
-            raise ConfigurationError(f"cell: found {self.name!r}; expected a chunker and a retriever, or a system")
+            raise ConfigurationError(
+                f"configuration: found {self.name!r}; expected a chunker and a retriever, or a system"
+            )
         wanted = self.retriever is not None and self.retriever.needs_embedding
         if wanted != (self.embedding is not None):
             found = "no embedding" if wanted else f"the embedding {self.embedding!r}"
             wants = "one" if wanted else "none"
-            raise ConfigurationError(f"cell: found {found} with {self.retriever or self.system}; expected {wants}")
+            raise ConfigurationError(
+                f"configuration: found {found} with {self.retriever or self.system}; expected {wants}"
+            )
 
     @property
     def name(self) -> str:

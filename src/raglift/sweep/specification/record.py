@@ -107,7 +107,7 @@ class Sweep(MeasuringSettings):
     """Where they compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
     doc_key: Annotated[str | None, models.TEXT] = None
     """The metadata key of the hits of the user's systems that holds document ids."""
-    latency: Annotated[int, Bounds(least=0, unit="queries")] = 0
+    latency: Annotated[int, Bounds(least=0, unit="questions")] = 0
     """How many queries each cell's stages are timed on, in a pass of their own; 0 for none."""
     margin: Annotated[float, Bounds(least=0)] = MARGIN
     """How far below another mean a cell may truly be that counts as equally good, for the recommendation."""

@@ -278,10 +278,14 @@ def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
         for part, value, known in unknown:
             note(("exclude", place, part), quoted(value), nearest(str(value), list(map(str, known))))
         if not unknown and not any(exclusion.matches(cell) for cell in cells):
-            note(("exclude", place), "an exclusion that leaves out no cell", "values that a cell of the grid has")
+            note(
+                ("exclude", place),
+                "an exclusion that leaves out no configuration",
+                "values that a configuration of the grid has",
+            )
     left = [cell for cell in cells if not any(exclusion.matches(cell) for exclusion in exclusions)]
     if exclusions and cells and not left and not (values["include"] or values["systems"]):
-        note(("exclude",), "exclusions that leave out every cell", "at least one cell that is left")
+        note(("exclude",), "exclusions that leave out every configuration", "at least one configuration that is left")
 
 
 def _note_depths(values: Mapping[str, Any], note: Note) -> None:

@@ -17,7 +17,7 @@ function queryDetail(data, query, state, chooseRun) {
       ),
     ),
     metricTable(data, query, state, one),
-    query.facts.length ? factList(data, query, state, one) : element("p", { class: "muted" }, query.answerable ? "It is not known what this query needs." : "Nothing in the corpus answers this query."),
+    query.facts.length ? factList(data, query, state, one) : element("p", { class: "muted" }, query.answerable ? "It is not known what this question needs." : "Nothing in the corpus answers this question."),
     element("div", { class: `columns${alone ? " single" : ""}` },
       alone ? null : column(state.left, state.right, "left"),
       column(state.right, state.left, "right"),
@@ -40,7 +40,7 @@ function metricTable(data, query, state, one) {
       place.querySelector("button.more").focus();
     }, { class: "quiet more", "aria-expanded": String(state.everyMetric) });
     place.replaceChildren(
-      element("div", { class: "scroll", role: "group", "aria-label": "Metrics of this query", tabindex: 0 },
+      element("div", { class: "scroll", role: "group", "aria-label": "Metrics of this question", tabindex: 0 },
         metricsAndViews(data, state.everyMetric ? every : first, columns, state.everyMetric || PHONE.matches)),
       first.length < every.length ? toggle : "", runsNote(data, query, state), labelNote(query));
   };
@@ -51,7 +51,7 @@ function metricTable(data, query, state, one) {
 // Figures of a query that was run several times are means over its runs.
 function runsNote(data, query, state) {
   const most = Math.max(...[state.left, state.right].map((view) => runsOf(data, query, view).length));
-  return most > 1 ? element("p", { class: "source" }, `means over ${most} runs of this query`) : "";
+  return most > 1 ? element("p", { class: "source" }, `means over ${most} runs of this question`) : "";
 }
 
 // Figures that rest on what a model judged say so, here as in every table.
@@ -151,7 +151,7 @@ function alternative(passage, number) {
   const grade = (passage.grade ?? 1) === 1 ? null : element("span", null, `grade ${passage.grade}`);
   const judge = passage.annotator ? element("span", { dir: "auto" }, `by ${short(passage.annotator, 80)}`) : null;
   const text = passage.chunk_id === null || passage.chunk_id === undefined
-    ? longText(passage.text ?? "", [], 0, { class: "passage" })
+    ? longText(passage.text ?? "", [], 0, { class: "passage" }, "", readable)
     : [element("p", { class: "passage", dir: "auto" }, `the chunk ${short(passage.chunk_id, 80)}`)];
   return element("div", { class: "alternative" },
     number ? element("span", { class: "or" }, "or") : null,

@@ -32,7 +32,7 @@ function explorer(data) {
     list.fill(listed, (query) => queryRow(query, data, state, address));
     if (!listed.length) list.none(button("Clear filters", clear));
     const meaning = outcomeNames(data, state).find(([name]) => name === state.outcome)?.[2];
-    count.textContent = `${whole(listed.length)} of ${plural(data.queries.length, "query", "queries")}${meaning ? `. ${meaning}.` : ""}`;
+    count.textContent = `${whole(listed.length)} of ${plural(data.queries.length, "question", "questions")}${meaning ? `. ${meaning}.` : ""}`;
     chips.replaceChildren(...chipsOf(data, state, chosen.outcomes, (outcome) => {
       state.outcome = outcome;
       choose({ back: true });
@@ -47,7 +47,7 @@ function explorer(data) {
 
   function show(query) {
     state.query = query;
-    const nothing = () => [element("h3", { id: "query-heading", class: "muted" }, "No matching queries")];
+    const nothing = () => [element("h3", { id: "query-heading", class: "muted" }, "No matching questions")];
     detail.replaceChildren(...(query ? queryDetail(data, query, state, chooseRun) : nothing()));
     return list.mark(query);
   }
@@ -90,7 +90,7 @@ function explorer(data) {
   function route(asked, changed) {
     const wanted = askedOf(data, asked, usualSort);
     const query = queryAsked(data, asked);
-    trouble(query === undefined ? `The link names a query that is not in this report: ${short(asked.get("query") ?? asked.get("n"), 200)}` : "");
+    trouble(query === undefined ? `The link names a question that is not in this report: ${short(asked.get("query") ?? asked.get("n"), 200)}` : "");
     const others = wanted.left !== state.left || wanted.right !== state.right || wanted.run !== state.run;
     Object.assign(state, wanted);
     if (others || !data.queries[0]?.outcomes) judge();
@@ -149,7 +149,7 @@ function explorer(data) {
 // The queries that tables name lead to them
 function linkNames(data, address) {
   for (const table of document.querySelectorAll("main table")) {
-    if (table.querySelector("thead th")?.textContent.trim() !== "query") continue;
+    if (table.querySelector("thead th")?.textContent.trim() !== "id") continue;
     for (const name of table.querySelectorAll("tbody th[scope='row'] > span")) {
       const query = data.byId.get(name.textContent);
       if (query) name.replaceChildren(element("a", { href: address(query) }, name.textContent));
@@ -158,7 +158,7 @@ function linkNames(data, address) {
 }
 
 function hint() {
-  return element("p", { class: "hint" }, element("kbd", null, "j"), " ", element("kbd", null, "k"), " next and previous query, ", element("kbd", null, "/"), " search");
+  return element("p", { class: "hint" }, element("kbd", null, "j"), " ", element("kbd", null, "k"), " next and previous question, ", element("kbd", null, "/"), " search");
 }
 
 // The open query comes into sight where it is not; on a narrow page also for those who read by ear
@@ -182,7 +182,7 @@ function controlsOf(data, state, choose, changeViews) {
   }));
   const tags = choice("Tag", "tag", [], set("tag", (value) => (value === "" ? "" : Number(value))));
   const calls = choice("Calls", "calls", [], set("calls", (value) => (value === "" ? "" : Number(value))));
-  const row = element("div", { class: `controls${data.views.length > 2 ? " many" : ""}`, role: "search", "aria-label": "Choose queries" },
+  const row = element("div", { class: `controls${data.views.length > 2 ? " many" : ""}`, role: "search", "aria-label": "Choose questions" },
     element("div", { class: "choice wide" }, element("label", { for: "search" }, "Search"), search),
     data.tags.length ? tags : null,
     data.queries.some(({ sessions }) => sessions) ? calls : null,
@@ -221,7 +221,7 @@ function controlsOf(data, state, choose, changeViews) {
 function chipsOf(data, state, counts, choose) {
   const happens = (name) => name === "fixed" || name === "broken" || name === state.outcome || data.queries.some((query) => query.outcomes.has(name));
   const shown = outcomeNames(data, state).filter(([name]) => happens(name));
-  return [["", "All", "Every query"], ...shown].map(([name, title, said]) =>
+  return [["", "All", "Every question"], ...shown].map(([name, title, said]) =>
     element("button", { type: "button", class: `chip ${name}`, "aria-pressed": String(state.outcome === name), title: said, onclick: () => choose(name) },
       title, " ", element("span", { class: "number" }, whole(counts.get(name) ?? 0))));
 }

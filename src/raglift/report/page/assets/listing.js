@@ -50,7 +50,7 @@ function queryList(open) {
 
   // What the list says where it is empty.
   function none(control) {
-    list.append(element("li", { class: "none" }, "No matching queries. ", control));
+    list.append(element("li", { class: "none" }, "No matching questions. ", control));
   }
 
   function rowAt(place) {

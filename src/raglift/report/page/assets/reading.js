@@ -27,7 +27,7 @@ function outcomeNames(data, { left, right }) {
     ["never_asked", "Never asked for", "No call asked for a fact"],
     ["not_retrieved", "Not retrieved", "A fact is not among the hits of any stage, although no chunking is known to have cut it"],
     ["not_attainable", "Lost in chunking", "A fact is cut by the chunking, so that no chunk can match it"],
-    ["failed", "Failed", "The query failed"],
+    ["failed", "Failed", "The question failed"],
     ["unlabelled", "No labels", "It has no labels, so it is excluded from all averages"],
     ["unanswerable", "Unanswerable", "Nothing in the corpus answers it, so it is excluded from all averages"],
   ].filter(([name]) => left !== right || (name !== "fixed" && name !== "broken"));
@@ -41,7 +41,7 @@ const FATES = {
   not_retrieved: "not retrieved",
   missed: "not retrieved, or lost in chunking",
   not_attainable: "lost in chunking: no chunk can match it",
-  failed: "the query failed",
+  failed: "the question failed",
   left_out: "found, left out of the context",
   asked: "asked for, not retrieved",
   never_asked: "never asked for",
