@@ -354,6 +354,6 @@ def _notes(found: GridEffects, values: NDArray[np.float64], shallow: Sequence[st
     unmatched = int(max((pairs.unmatched.max(initial=0) for pairs in found.pairs), default=0))
     if unmatched:
         yield (
-            "only configurations that differ in one part alone are compared; up to "
-            f"{counted(unmatched, 'configuration')} of a pair of levels have no such counterpart and are left out"
+            "compared in matched pairs that differ in one setting; up to "
+            f"{counted(unmatched, 'configuration')} without a match {'is' if unmatched == 1 else 'are'} excluded"
         )

@@ -21,6 +21,7 @@ from raglift.stats.best_of_many import best_of_many
 from raglift.stats.margins import MARGIN, checked_margin, lower_bounds, non_inferiority
 from raglift.stats.paired_tests import FEWEST_CHECKED, paired_difference
 from raglift.types.labels import PEOPLE, LabelSources
+from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from raglift.results.comparison import Comparison
     from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
-    from raglift.types.metric import Metric
 
 
 # Whether queries that took no part in a choice confirm or contradict it.
@@ -191,6 +191,8 @@ class Recommendation(Presentable):
     """Recall of the choice at the budget, where recall up to a budget decides."""
     most_at_budget: ComparisonRow | None = None
     """The same of the system with the highest mean there; None where that is the choice's."""
+    first: ComparisonRow | None = None
+    """HitRate@1 of the choice; None where it was not scored."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
 
@@ -213,6 +215,21 @@ class Recommendation(Presentable):
     def is_shown(self) -> bool:
         """Whether a system is recommended that is shown to be within the margin of every other."""
         return self.recommended is not None and self.of(self.recommended).is_shown
+
+    @property
+    def cheaper(self) -> Contender | None:
+        """The best of the systems that are cheaper than the choice; None if none is."""
+        if self.choice is None:
+            return None
+        costs = self.of(self.choice).costs
+        others = [one for one in (*self.equals, *self.beaten) if cheaper_in(one.costs, costs) is not None]
+        return max(others, key=lambda one: one.mean, default=None)
+
+    @property
+    def next_best(self) -> Contender | None:
+        """The highest mean of the systems that are not the choice; None if there is no other."""
+        others = [one for one in (*self.equals, *self.beaten) if one.system != self.choice]
+        return max(others, key=lambda one: one.mean, default=None)
 
     @property
     def systems(self) -> int:
@@ -327,8 +344,13 @@ def recommendation(
         check=check or _check(choice, counted),
         at_budget=at_budget,
         most_at_budget=_above(at_budget, comparison),
+        first=comparison.row(system, FIRST) if FIRST in comparison.metrics else None,
         label_sources=comparison.label_sources,
     )
+
+
+FIRST = Metric("hit_rate", 1)
+"""How often the right passage comes first."""
 
 
 def _above(row: ComparisonRow | None, comparison: Comparison) -> ComparisonRow | None:

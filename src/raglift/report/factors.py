@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
 
 
-EFFECTS = "What each part does"
+EFFECTS = "Effect of each setting"
 """The heading."""
 _MOST_LEVELS = 10
 """As many levels of a part are shown, those with the largest means."""
@@ -76,8 +76,9 @@ def effect_sentence(effects: FactorEffects, factor: str) -> str:
 def _intro(effects: FactorEffects) -> str:
     """Return what is compared, and how intervals and p-values are to be read."""
     return (
-        f"{mean_title(effects.primary)} of configurations that differ in one part alone, over {counted(effects.n, 'question')}. "
-        f"The {level(effects.method)} intervals of a part hold together; p is corrected over its pairs of levels."
+        f"{mean_title(effects.primary)} of configurations that differ in one setting only, over "
+        f"{counted(effects.n, 'question')}. The {level(effects.method)} intervals and p-values of a setting are corrected "
+        "for all pairs of its options."
     )
 
 
@@ -91,8 +92,8 @@ def _table(effects: FactorEffects) -> Table:
         shown = sorted(factor.shown, key=lambda one: -one.mean)[:_MOST_LEVELS]
         rows += [one for one in factor.shown if one in shown]
         if len(factor.shown) > len(shown):
-            left.append(f"{factor.factor}: the {_MOST_LEVELS} best of {len(factor.shown)} levels")
-    caption = f"{mean_title(effects.primary)} by part: each level minus the best, or minus none"
+            left.append(f"{factor.factor}: the {_MOST_LEVELS} best of {len(factor.shown)} options")
+    caption = f"{mean_title(effects.primary)} by setting: each option minus the best, or minus none"
     table = table_from(_columns(effects), rows, "; ".join([caption, *left]), confidence=level(effects.method))
     lines = tuple(sections[1:]) if len(rows) > len(sections) else ()
     return replace(table, sections=lines)
@@ -101,16 +102,16 @@ def _table(effects: FactorEffects) -> Table:
 def _columns(effects: FactorEffects) -> list[Column[LevelDifference]]:
     decimals = decimals_of(effects.primary)
     return [
-        Column("part", lambda one: one.factor, words=True),
-        Column("levels", lambda one: f"{one.level} {MINUS} {one.other}{_averaged(one)}", words=True),
+        Column("setting", lambda one: one.factor, words=True),
+        Column("option", lambda one: f"{one.level} {MINUS} {one.other}{_averaged(one)}", words=True),
         Column("difference", lambda one: change_cell(one, decimals, verdict_emphasis(one.verdict))),
         Column("p", lambda one: p_text(one.p), value=lambda one: one.p),
         Column("verdict", lambda one: verdict_cell(one.verdict), words=True),
         Column(
-            "combinations",
+            "pairs compared",
             lambda one: f"{one.contexts:,}",
             value=lambda one: one.contexts,
-            definition="Of the other parts: in as many both levels were measured",
+            definition="Pairs of configurations that differ in this setting only",
             optional=True,
         ),
     ]
@@ -127,7 +128,7 @@ def _open(effects: FactorEffects) -> Iterator[str]:
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
         candidates = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
-        yield f"Which level is best remains open: {candidates}."
+        yield f"No clear winner among: {candidates}."
     if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
             f"{TOO_SKEWED}: at most one question differs by much against the mean; more such questions, too rare to be "

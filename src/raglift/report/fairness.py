@@ -133,12 +133,12 @@ def index_sentences(systems: Mapping[str, Evaluation], k: int | None) -> list[st
 def beside_of(found: Fairness | None) -> list[Metric]:
     """Return the metrics that stand beside the one that decides, where chunks differ.
 
-    Where recall up to a budget decides, these are recall at the budget and, as deployed, the hit rate and the primary
-    metric at k hits; where another metric was named, recall up to the budget.
+    Where recall up to a budget decides, these are recall at the budget and, as deployed, the hit rate at k hits; where
+    another metric was named, recall up to the budget.
     """
     if found is None or found.area is None:
         return []
     if not found.decides:
         return [found.area]
-    deployed = [] if found.in_hits is None else [Metric("hit_rate", found.in_hits.k), found.in_hits]
+    deployed = [] if found.in_hits is None else [Metric("hit_rate", found.in_hits.k)]
     return [*([] if found.recall is None else [found.recall]), *deployed]

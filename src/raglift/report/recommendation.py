@@ -21,7 +21,7 @@ from raglift.report.format import (
     seconds_text,
     signed,
 )
-from raglift.report.sentences import next_step, short_name
+from raglift.report.sentences import is_area, next_step, quality_text, questions_text, short_name
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.margins import NON_INFERIORITY_METHOD
 from raglift.stats.paired_tests import FEWEST_CHECKED
@@ -43,30 +43,46 @@ _SHOWN = 8
 """As many of the systems that may be the best are in the table."""
 
 
-def recommendation_sentence(found: Recommendation) -> str:
-    """Return what is recommended and what is shown of it, in at most 30 words."""
-    metric, decimals = mean_title(found.primary), decimals_of(found.primary)
+def recommendation_sentence(found: Recommendation, *, is_complete: bool = True) -> str:
+    """Return what is recommended, what it finds, and what is shown of it.
+
+    Args:
+        found: the recommendation.
+        is_complete: whether all systems that were asked for are measured.
+    """
+    metric = mean_title(found.primary)
     if found.choice is None or found.best is None:
         return f"No recommendation: no question counts in {metric} for all systems that can be compared."
     check = found.check
     if check is not None and found.is_contradicted:
         return contradiction(check, found.primary)
-    name, mean, best = (
-        short_name(found.choice, _MOST_WORDS),
-        *(f"{found.of(one).mean:.{decimals}f}" for one in (found.choice, found.best)),
-    )
-    checked = "" if check is None else f"; held-out check: {check.verdict}"
-    if found.choice != found.best:
-        return f"Use {name}: {metric} {mean}, the cheapest shown within {found.margin:g} of the best ({best}){checked}."
+    name = short_name(found.choice, _MOST_WORDS)
     if found.is_alone:
         return f"No recommendation: {name} is the only system that can be compared in {metric}."
+    use = f"Use {name}" if is_complete else f"Best so far: {name}"
+    checked = "" if check is None else f"; {check.verdict} on held-out questions"
+    finds = f"{use}: {_finds(found)}"
+    if found.choice != found.best:
+        best = quality_text(found.primary, found.of(found.best).mean)
+        return f"{finds}, the cheapest shown within {found.margin:g} of the best ({best}){checked}."
     if found.systems == 1:
-        return f"Use {name}: {metric} {mean}, the only system that can be compared{checked}."
+        return f"{finds}, the only system that can be compared{checked}."
     if found.is_shown:
-        highest = f"{name} has the highest {metric} of {found.systems} ({mean})"
-        return f"{highest}, shown within {found.margin:g} of every other{checked}."
-    needed = "" if found.queries_needed is None else f": about {found.queries_needed:,} questions would show it"
-    return f"{name} has the highest {metric} ({mean}), not shown within {found.margin:g}{needed}{checked}."
+        return f"{finds}, the best of {found.systems}, and no cheaper one is shown to match it{checked}."
+    needed = "" if found.queries_needed is None else f" (about {found.queries_needed:,} questions would settle it)"
+    use = f"{name} leads" if is_complete else f"{name} leads so far"
+    return f"{use}: {_finds(found)}, the highest of {found.systems}, but others may be as good{needed}{checked}."
+
+
+def _finds(found: Recommendation) -> str:
+    """Return what the choice finds, in terms of facts or questions, and the mean of the metric that decides."""
+    assert found.choice is not None  # noqa: S101 — asked of a choice alone
+    mean = quality_text(found.primary, found.of(found.choice).mean)
+    if is_area(found.primary):
+        return f"it finds {mean}"
+    if found.first is None or found.first.metric == found.primary or not found.first.n:
+        return mean
+    return f"it puts the right passage first for {questions_text(found.first.mean, found.first.n)} ({mean})"
 
 
 def contradiction(check: HeldOutCheck, metric: Metric) -> str:
@@ -86,6 +102,7 @@ def recommendation_section(found: Recommendation) -> Section:
         return Section("Recommendation", tuple(filter(None, said)))
     said = [
         recommendation_sentence(found),
+        budget_sentence(found),
         _why(found),
         _set_sentence(found),
         _left_out_sentence(found),
@@ -110,9 +127,9 @@ def recommendation_view(found: Recommendation) -> Document:
     )
 
 
-def recommendation_lead(found: Recommendation) -> str:
-    """Return what is recommended, what it finds in a prompt of the budget, and what its models truncate."""
-    sentences = [recommendation_sentence(found), budget_sentence(found), truncation_sentence(found)]
+def recommendation_lead(found: Recommendation, *, is_complete: bool = True) -> str:
+    """Return what is recommended, and what its models truncate."""
+    sentences = [recommendation_sentence(found, is_complete=is_complete), truncation_sentence(found)]
     return " ".join(filter(None, sentences))
 
 
@@ -186,7 +203,7 @@ def _set_sentence(found: Recommendation) -> str:
     may_be_best = sum(one.may_be_best for one in found.equals)
     are = f"{may_be_best} of {found.systems} {'is' if may_be_best == 1 else 'are'} not significantly worse than another"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
-    order = f" Costs are compared by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
+    order = f" Cost: {', then '.join(costs)}; differences under 10% are ignored." if costs else ""
     return f"{are}.{order}"
 
 
@@ -217,10 +234,10 @@ def check_text(check: HeldOutCheck, metric: Metric) -> str:
     """Return what a held-out check found, in two sentences."""
     decimals = decimals_of(metric)
     return (
-        f"Held-out check: {check.system} was chosen on {counted(len(check.selection), 'question')}. On "
-        f"{len(check.held_out):,} others it has {check.mean:.{decimals}f}, and the runner-up, {check.other}, "
-        f"{check.other_mean:.{decimals}f}: {difference_text(check.difference, decimals)}, "
-        f"{p_equation(check.difference.p)}, {check.verdict}."
+        f"Held-out check: chosen on {counted(len(check.selection), 'question')}, {check.system} scores "
+        f"{check.mean:.{decimals}f} on {len(check.held_out):,} others; the runner-up, {check.other}, scores "
+        f"{check.other_mean:.{decimals}f} there ({difference_text(check.difference, decimals)}, "
+        f"{p_equation(check.difference.p)}). {check.verdict.capitalize()}."
     )
 
 
@@ -228,7 +245,7 @@ def equals_table(found: Recommendation) -> Table:
     """Return the systems that may be the best or are shown to be as good, with their costs, the cheapest first."""
     rows = _first(found)
     more = len(found.equals) - len(rows)
-    caption = "Systems not significantly worse than another, or shown to be as good, the cheapest first"
+    caption = "Systems that are not significantly worse than another, or shown to be as good, the cheapest first"
     return table_from(_columns(found), rows, f"{caption}; {more} more are not shown" if more else caption)
 
 
@@ -237,7 +254,7 @@ def _columns(found: Recommendation) -> list[Column[Contender]]:
     return [
         Column("system", lambda one: _name(one, found), words=True),
         Column(mean_title(found.primary), lambda one: f"{one.mean:.{decimals}f}", value=lambda one: one.mean),
-        Column("difference", lambda one: _behind(one, found, decimals), value=_difference),
+        Column("gap to best", lambda one: _behind(one, found, decimals), value=_difference),
         Column(
             "at least",
             lambda one: _bound(one, found, decimals),

@@ -13,6 +13,7 @@ from raglift.analysis.paired_statistics import (
     outweighed_text,
 )
 from raglift.metrics.computing import mean_title
+from raglift.metrics.prompt_measures import RecallArea
 from raglift.rendering.document import Cell, Table
 from raglift.report.format import (
     confidence_text,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _WORDS_OF_NAME = 7
+_NO_RERANKER = " · none"
 _BETWEEN = ("·", "+", "→")
 """Signs between the parts of a name, which are no words."""
 _FEW_LOST = 0.02
@@ -143,10 +145,24 @@ def one_stage_sentence(evaluation: Evaluation, metric: Metric, confidence: float
         return _nothing_counts(name)
     if found := found_text(evaluation, metric.k):
         return f"The right passage {found}."
+    if is_area(metric):
+        return f"It finds {quality_text(metric, scores.mean(stage, metric))}."
     interval = interval_of(metric, scores.of(stage, metric), confidence)
     between = interval_in_words(interval, confidence_text(confidence), decimals)
     mean = f"{scores.mean(stage, metric):.{decimals}f}" + (f" ({between})" if between else "")
     return f"{name} is {mean} on {counted(n, 'question')}."
+
+
+def is_area(metric: Metric) -> bool:
+    """Whether a metric is recall averaged over prompt sizes, by which prompts of one size are compared."""
+    return metric.name == RecallArea.name and metric.budget is not None
+
+
+def quality_text(metric: Metric, mean: float) -> str:
+    """Return a mean in words: `NDCG@10 0.682`, or of an area `73% of the facts, averaged over prompts …`."""
+    if is_area(metric) and metric.budget is not None:
+        return f"{percent_text(mean, 0)} of the facts, averaged over prompts of up to {metric.budget.most:,} tokens"
+    return f"{mean_title(metric)} {mean:.{decimals_of(metric)}f}"
 
 
 def found_text(evaluation: Evaluation, k: int | None) -> str:
@@ -311,11 +327,9 @@ def _finds(comparison: Comparison, name: str, other: str | None = None) -> str:
     """
     names = [name] if other is None else [name, other]
     if _is_by_size(comparison) and comparison.fairness is not None:
-        one, *others = (percent_text(comparison.row(each).mean, 0) for each in names)
-        averaged = (
-            f"it finds {one} of the facts, averaged over prompts of up to {comparison.fairness.budget.most:,} tokens"
-        )
-        return ", against ".join([averaged, *others])
+        one, *others = (comparison.row(each).mean for each in names)
+        averaged = f"it finds {quality_text(comparison.primary, one)}"
+        return ", against ".join([averaged, *(percent_text(other, 0) for other in others)])
     first = Metric("hit_rate", 1)
     if first not in comparison.metrics or first == comparison.primary:
         return ""
@@ -433,14 +447,14 @@ def _failed_whole(comparison: Comparison) -> list[str]:
 
 
 def short_name(name: str, most: int = _WORDS_OF_NAME) -> str:
-    """Return a name of at most so many words, dots between them not counted; what is left out is `…`."""
-    parts = name.split()
+    """Return a name of at most so many words, dots between them not counted, without `none` for no reranker."""
+    parts = name.removesuffix(_NO_RERANKER).split()
     words = 0
     for place, part in enumerate(parts):
         words += part not in _BETWEEN
         if words > most:
             return " ".join(parts[:place]).rstrip(" ".join(_BETWEEN)) + "…"
-    return name
+    return " ".join(parts)
 
 
 def best_of(comparison: Comparison) -> str:

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
 
-_ROW = 40
+_ROW = 28
 """The height of a row of the map, in pixels."""
+_COLUMN = 84
+"""The width of a column, …"""
+_WIDEST = 12
+"""… unless there are more: then they share the width of the page."""
 _DARK = 0.45
 """Up to this share of the colour scale white letters stand out more, above it black ones: always by over 4 to 1."""
 _BEST, _BEST_WHOLE = "★", "☆"
@@ -66,7 +70,11 @@ def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, signs: Ma
             ),
         )
         .resolve_scale(color="independent")
-        .properties(width=WIDTH, height=_ROW * len(rows), title=f"{mean_title(metric)} by {x} and {y}"),
+        .properties(
+            width=WIDTH if len(columns) > _WIDEST else alt.Step(_COLUMN),
+            height=_ROW * len(rows),
+            title=f"{mean_title(metric)} by {x} and {y}",
+        ),
         f"A map of {mean_title(metric)} by {x} and {y}, {len(known)} configurations; lighter is more. "
         f"The highest is {highest['w']}, of {highest['n']}.",
     )

@@ -39,7 +39,7 @@ class Elimination:
     @property
     def reason(self) -> str:
         """What became of it, in a few words."""
-        return "dropped: significantly worse" if self.is_dropped else "set aside: unlikely to win, not excluded"
+        return "eliminated: significantly worse" if self.is_dropped else "stopped early: looked worse, not excluded"
 
 
 @dataclass(frozen=True)

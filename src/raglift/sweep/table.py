@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CONTEXT
-from raglift.analysis.paired_statistics import interval_of
+from raglift.analysis.paired_statistics import NOT_SIGNIFICANT, interval_of
+from raglift.analysis.truncation import CUT
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Table, table_from
 from raglift.report.cells import change_cell, mean_cell
 from raglift.report.fairness import beside_of
-from raglift.report.format import confidence_text, p_text, signed
+from raglift.report.format import confidence_text, p_text
 from raglift.report.format import marks as marks_of
 from raglift.report.views.parts import (
     beside_columns,
@@ -20,6 +21,7 @@ from raglift.report.views.parts import (
     definition_of,
     mean_after,
     named_columns,
+    setting_columns,
 )
 from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import short_names
@@ -44,7 +46,7 @@ class _Row:
     contender: Contender | None
     """None where it cannot be compared."""
     verdict: str
-    """`recommended`, `as good`, `may be best`, `worse`, or empty."""
+    """`recommended`, `as good`, `not significant`, `best`, `worse`, or empty."""
 
 
 def cells_table(result: SweepResult, advised: Recommendation | None) -> Table:
@@ -77,20 +79,29 @@ def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommen
         return _Row(entry, evaluation, name, None, "")
     known = {one.system: one for one in (*advised.equals, *advised.beaten)}
     one = known.get(entry.cell.name)
-    verdict = "" if one is None else "may be best" if one.may_be_best else "worse"
+    verdict = "" if one is None else NOT_SIGNIFICANT if one.may_be_best else "worse"
+    if one is not None and one.system == advised.best:
+        verdict = "best"
     if one is not None and one.is_shown:
         verdict = "recommended" if one.system == advised.recommended else "as good"
     return _Row(entry, evaluation, name, one, verdict)
 
 
 def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | None) -> Iterator[Column[_Row]]:
-    """Yield the name, the mean, the difference to the best and what it is worth, and what the reranker adds."""
+    """Yield the settings, the mean, the difference to the best and what it is worth."""
     metric = result.primary
-    yield Column("configuration", _name, words=True)
+    settings = setting_columns(rows, lambda row: row.entry.cell.to_dict())
+    yield from settings or [Column("configuration", lambda row: row.name, words=True)]
+    if any(row.entry.is_truncated for row in rows):
+        yield Column(
+            CUT,
+            lambda row: row.entry.truncation.mark.removeprefix(CUT).strip(),
+            definition="The share of chunks truncated by the embedding model or the reranker; scores include the effect",
+        )
     yield Column(mean_title(metric), partial(_mean, metric), definition=definition_of(metric))
     if advised is not None:
         yield Column(
-            "to the best",
+            "gap to best",
             partial(_to_the_best, best=advised.best),
             definition="Question by question, this configuration minus the one with the highest mean; intervals are not adjusted",
         )
@@ -106,29 +117,18 @@ def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | 
             "verdict",
             _verdict,
             words=True,
-            definition=f"recommended, as good: shown within {advised.margin:g} of every other configuration; may be best: no "
-            "other is significantly better; worse: another is",
-        )
-    if any(len(row.evaluation.scores.stages) > 1 for row in rows):
-        yield Column(
-            "reranker",
-            partial(_lift, metric),
-            definition="What the reranker adds to the mean of the candidates in their own order",
-            optional=True,
+            definition=f"recommended, as good: shown within {advised.margin:g} of every other configuration; worse: "
+            "another is significantly better",
         )
     if len({row.evaluation.scores.n(row.evaluation.after, metric) for row in rows}) > 1:
         yield Column("questions", lambda row: f"{row.evaluation.scores.n(row.evaluation.after, metric):,}")
-
-
-def _name(row: _Row) -> str:
-    return " ".join(filter(None, [row.name, row.entry.truncation.mark]))
 
 
 def _mean(metric: Metric, row: _Row) -> Cell:
     evaluation = row.evaluation
     interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
     marks = marks_of(evaluation, evaluation.after, metric)
-    return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
+    return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks, drawn=False)
 
 
 def _named_mean(row: _Row, metric: Metric) -> Cell:
@@ -148,14 +148,6 @@ def _to_the_best(row: _Row, best: str | None) -> Cell:
 def _verdict(row: _Row) -> Cell:
     emphasis = {"recommended": "better", "worse": "worse"}.get(row.verdict, "muted")
     return Cell(row.verdict, emphasis if row.verdict else "")
-
-
-def _lift(metric: Metric, row: _Row) -> Cell:
-    """Return what the reranker adds; it is not tested, so it has no colour."""
-    if len(row.evaluation.scores.stages) == 1:
-        return Cell("")
-    lift = row.evaluation.mean_lift(metric)
-    return Cell("–") if lift is None else Cell(signed(lift), value=lift)
 
 
 def _cost_columns(result: SweepResult, rows: Sequence[_Row]) -> list[Column[_Row]]:

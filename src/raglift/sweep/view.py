@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import has_costs, tradeoff
 from raglift.analysis.notes import retries_note
-from raglift.analysis.truncation import CUT
+from raglift.analysis.truncation import CUT, marked
 from raglift.analysis.unjudged import unjudged_in_short
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
@@ -23,21 +23,30 @@ from raglift.report.recommendation import (
     recommendation_lead,
     recommendation_section,
 )
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, short_name
 from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.measured import measured_together
+from raglift.report.views.tiles import comparison_tiles
 from raglift.sweep.charts import short_names
 from raglift.sweep.fairness import sweep_sentences
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 from raglift.sweep.table import cells_table
-from raglift.sweep.view_sections import about_race, effects_of, effects_section_of, race_sections, race_warnings
+from raglift.sweep.view_sections import (
+    about_race,
+    effects_of,
+    effects_section_of,
+    race_lead,
+    race_sections,
+    race_warnings,
+)
 from raglift.utilities.display import BEYOND, TRUNCATED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raglift.analysis.factors import FactorEffects
     from raglift.analysis.recommendation import Contender, Recommendation
+    from raglift.rendering.document import Tile
     from raglift.results.comparison import Comparison
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult
@@ -70,10 +79,10 @@ def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Deta
     table = cells_table(result, advised)
     found = compared_in_detail(result, baseline) if detail >= Detail.DETAILS and compared is not None else None
     effects = None if advised is None else effects_of(result)
-    outcome = "measured" if result.race is None else "remaining after a race"
+    outcome = "measured" if result.race is None else "remaining"
     return Document(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'configuration')} {outcome}",
-        lead="" if advised is None else recommendation_lead(advised),
+        lead=_lead(result, advised),
         headline=replace(table, rows=table.rows[:_MOST_ROWS]),
         measured=_measured(result, found),
         warnings=(*race_warnings(result), *_unmeasured(result), *_warnings(result, compared)),
@@ -82,6 +91,45 @@ def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Deta
         about=_about(result),
         labels=str(result.label_sources),
         next_step="" if advised is None or (effects is None and result.race is None) else next_sentence(advised),
+        tiles=() if compared is None or advised is None else _tiles(compared, advised, short_names(result)),
+    )
+
+
+def _waiting(result: SweepResult) -> int:
+    """Return how many configurations are not measured yet."""
+    return len(result.results) - len(result.finished) - len(result.failed) - len(result.eliminated)
+
+
+def _lead(result: SweepResult, advised: Recommendation | None) -> str:
+    """Return what is recommended, and of a sweep with limited effort what became of the others."""
+    said = [] if advised is None else [recommendation_lead(advised, is_complete=not _waiting(result))]
+    return " ".join([*said, *race_lead(result)])
+
+
+def _tiles(compared: Comparison, advised: Recommendation, called: Mapping[str, str]) -> tuple[Tile, ...]:
+    """Return the recommended configuration and its neighbours: a cheaper one, a better one, one without truncation."""
+    if advised.choice is None:
+        return ()
+    better = "Highest mean" if advised.choice != advised.best else "Runner-up"
+    neighbours = [
+        ("Recommended" if advised.is_shown else "Highest mean", advised.choice),
+        ("Best of the cheaper ones", None if advised.cheaper is None else advised.cheaper.system),
+        (better, None if advised.next_best is None else advised.next_best.system),
+        ("Best without truncation", advised.best_without_truncation),
+    ]
+    chosen: dict[str, str] = {}
+    for label, system in neighbours:
+        if system is not None:
+            chosen.setdefault(system, label)
+    tiles = comparison_tiles(compared, list(chosen))
+    return tuple(
+        replace(
+            tile,
+            label=chosen[system],
+            change=marked(called.get(system, system), compared.evaluation(system)),
+            emphasis="better" if advised.is_shown and system == advised.recommended else "",
+        )
+        for system, tile in zip(chosen, tiles, strict=False)
     )
 
 
@@ -153,8 +201,7 @@ def _unmeasured(result: SweepResult) -> Iterator[str]:
             "sweep again into another folder"
         )
     yield from failures((entry.cell.name, str(entry.error)) for entry in result.failed)
-    waiting = len(result.results) - len(result.finished) - len(result.failed) - len(result.eliminated)
-    if waiting:
+    if waiting := _waiting(result):
         yield f"{counted(waiting, 'configuration')} not measured yet: continue with --resume"
 
 
@@ -188,8 +235,8 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
     """Yield why cells are compared as they are, and what marks mean."""
     if advised is not None and any(_is_below(one) for one in advised.equals):
         yield (
-            f"each interval is of one comparison alone, while p and the verdict account for all {advised.systems:,} "
-            "configurations: a configuration may be the best although its interval is below 0"
+            f"Intervals are per comparison; p-values and verdicts are corrected for all {advised.systems:,} configurations. "
+            "So an interval can exclude 0 while the verdict is not “worse”"
         )
     if len(table.rows) > _MOST_ROWS:
         yield f"the {_MOST_ROWS} best of {len(table.rows):,} configurations; the details have all"
@@ -200,7 +247,7 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
     yield from (f"{_several(names)}: {note}" for note, names in retried.items() if note)
     cut = [entry for entry in result.finished if entry.is_truncated]
     if cut:
-        yield f"{CUT} {_cutters(cut)} only the beginning of this share of the chunks; scores include what that costs"
+        yield f"{CUT} share of chunks truncated by {_cutters(cut)}; scores include the effect"
     if any(one.is_truncated(one.after, result.primary) for one in measured):
         yield f"{TRUNCATED} deeper than what the configuration returned: it cannot be compared"
     if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
@@ -212,10 +259,10 @@ def _is_below(one: Contender) -> bool:
 
 
 def _cutters(cut: Sequence[CellResult]) -> str:
-    """Return who reads chunks only in part in these cells, with its verb."""
+    """Return who reads chunks only in part in these cells."""
     models = "the embedding model" if any(entry.read_in_part for entry in cut) else ""
     rerankers = "the reranker" if any(entry.candidates_read_in_part for entry in cut) else ""
-    return " or ".join(filter(None, [models, rerankers])) + " reads"
+    return " or ".join(filter(None, [models, rerankers]))
 
 
 def _several(names: Sequence[str]) -> str:
@@ -266,7 +313,7 @@ def _sections(
     if len(table.rows) > _MOST_ROWS:
         yield Section("All configurations", tables=(table,), detail=Detail.DETAILS)
     if advised is not None and len(advised.equals) > 1:
-        yield Section("The configurations that may be the best", tables=(equals_table(advised),), detail=Detail.DETAILS)
+        yield Section("Configurations as good as the best", tables=(equals_table(advised),), detail=Detail.DETAILS)
     yield from _map_sections(result)
     if comparison is not None:
         pairs, *others = comparison_sections(comparison, shown_cells(comparison))
@@ -355,10 +402,13 @@ def _one_cell(result: SweepResult) -> Page:
     view = sweep_view(result)
     return replace(
         page,
+        lead=" ".join(
+            filter(None, [f"{short_name(entry.cell.name)} remains: {page.lead[0].lower()}{page.lead[1:]}", view.lead])
+        ),
         title=view.title,
         measured=(("Configuration", entry.cell.name), *page.measured),
         warnings=(*(one for one in view.warnings if one not in page.warnings), *page.warnings),
-        sections=(*page.sections, *failed_sections(result)),
+        sections=(*view.sections, *page.sections),
     )
 
 

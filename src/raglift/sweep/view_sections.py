@@ -1,4 +1,4 @@
-"""Parts of a sweep's view: what each part of the cells does, and the rungs and eliminated cells of a race."""
+"""Parts of a sweep's view: what each part of the cells does, and what limited effort left out."""
 
 from __future__ import annotations
 
@@ -33,74 +33,92 @@ def about_race(race: RaceRecord) -> str:
     return f"{race.questions:,} questions asked, {share} of a whole sweep; effort: {race.effort}"
 
 
+def race_lead(result: SweepResult) -> Iterator[str]:
+    """Yield what became of the configurations of a sweep with limited effort; nothing of a whole one."""
+    if result.race is None:
+        return
+    eliminated, early = _eliminated_and_early(result)
+    yield (
+        f"Of {counted(len(result.results), 'configuration')}, {eliminated:,} "
+        f"{'was' if eliminated == 1 else 'were'} eliminated as significantly worse and {early:,} stopped early to save "
+        f"effort; {len(result.finished):,} {'remains' if len(result.finished) == 1 else 'remain'}."
+    )
+
+
+def _eliminated_and_early(result: SweepResult) -> tuple[int, int]:
+    eliminated = sum(one.eliminated is not None and one.eliminated.is_dropped for one in result.results)
+    return eliminated, len(result.eliminated) - eliminated
+
+
 def race_warnings(result: SweepResult) -> Iterator[str]:
     """Yield that an effort ended before all queries were asked, and that cells cannot be excluded."""
     race = result.race
     if race is None:
         return
-    last, aside = race.rungs[-1], [one for one in result.eliminated if one.eliminated and not one.eliminated.is_dropped]
+    last, (_, early) = race.rungs[-1], _eliminated_and_early(result)
     if last.left > 1 and last.queries < race.queries:
         yield (
-            f"the effort ended after {last.queries:,} of {race.queries:,} questions, with {counted(last.left, 'configuration')} "
-            "left; a larger one with --resume goes on"
+            f"the effort ended after {last.queries:,} of {race.queries:,} questions, with "
+            f"{counted(last.left, 'configuration')} remaining; a larger one with --resume continues"
         )
-    if aside:
+    if early:
         yield (
-            f"{counted(len(aside), 'configuration')} set aside so that the effort would last: they look worse, and cannot be "
-            "excluded"
+            f"{counted(early, 'configuration')} {'was' if early == 1 else 'were'} stopped early to save effort. They "
+            "looked worse, but were not shown to be"
         )
 
 
 def race_sections(result: SweepResult, detail: Detail) -> Iterator[Section]:
-    """Yield the rungs of a race, and the cells that it eliminated; nothing of a whole sweep."""
+    """Yield the rounds of a sweep with limited effort, and the cells that it eliminated; nothing of a whole sweep."""
     race = result.race
     if race is None:
         return
     if len(result.finished) == 1 and result.check is not None:
         yield Section("Held-out check", (check_text(result.check, result.primary),))
-    dropped = sum(one.eliminated is not None and one.eliminated.is_dropped for one in result.results)
+    eliminated, _ = _eliminated_and_early(result)
     said = (
-        f"{counted(dropped, 'configuration')} dropped as significantly worse: any of the best is among them in at most "
-        f"{percent_text(ALPHA, 0)} of races, however often one looks."
+        f"{counted(eliminated, 'configuration')} eliminated as significantly worse (at most a {percent_text(ALPHA, 0)} "
+        "risk of eliminating a best one, at any stopping time)."
     )
-    yield Section("The race", (said,), (_rungs(race),))
+    yield Section("Rounds", (said,), (_rounds(race),))
     if detail < Detail.DETAILS:
         return
     if result.eliminated:
-        yield Section("Eliminated configurations", tables=(_eliminated(result),), detail=Detail.DETAILS)
+        yield Section("Eliminated or stopped early", tables=(_eliminated(result),), detail=Detail.DETAILS)
     method = (
-        "All configurations are asked the first questions, in batches with each tag in its share; from rung to rung the questions "
-        "grow by half, and so many configurations go on that the effort lasts until all questions are asked (successive halving). "
-        f"Dropped by {RACE_METHOD}, at alpha {ALPHA:g}, for the mean over these queries."
+        "In the first round every configuration is asked the same few questions, each tag in its share. From round to "
+        "round the questions grow by half, and as many configurations continue as the effort allows until all questions "
+        f"are asked (successive halving). Eliminated by {RACE_METHOD}, at alpha {ALPHA:g}, for the mean over these "
+        "questions."
     )
-    yield Section("How configurations are raced", (method,), detail=Detail.DETAILS)
+    yield Section("How the effort is spent", (method,), detail=Detail.DETAILS)
 
 
-def _rungs(race: RaceRecord) -> Table:
+def _rounds(race: RaceRecord) -> Table:
     columns: list[Column[RungRecord]] = [
-        Column("questions asked", lambda rung: f"{rung.queries:,}"),
+        Column("questions asked", lambda rung: f"{rung.queries:,}", definition="each configuration, in all so far"),
         Column("configurations", lambda rung: f"{rung.cells:,}", definition="how many were asked"),
-        Column("set aside before", lambda rung: f"{rung.set_aside:,}", definition="so that the effort lasts"),
-        Column("dropped after", lambda rung: f"{rung.dropped:,}", definition="significantly worse than another"),
-        Column("left", lambda rung: f"{rung.left:,}"),
+        Column("stopped early", lambda rung: f"{rung.set_aside:,}", definition="before the round, to save effort"),
+        Column("eliminated", lambda rung: f"{rung.dropped:,}", definition="after it, as significantly worse"),
+        Column("remaining", lambda rung: f"{rung.left:,}"),
     ]
-    return table_from(columns, race.rungs, "Rung by rung")
+    return table_from(columns, race.rungs, "The rounds, in order")
 
 
 def _eliminated(result: SweepResult) -> Table:
     columns: list[Column[CellResult]] = [
         Column("configuration", lambda one: one.cell.name, words=True),
-        Column("what became of it", lambda one: one.eliminated.reason if one.eliminated else "", words=True),
+        Column("outcome", lambda one: one.eliminated.reason if one.eliminated else "", words=True),
         Column("questions asked", lambda one: _number(one, "asked", 0)),
         Column(mean_title(result.primary), lambda one: _number(one, "mean", 3)),
         Column(
             "p of being among the best",
             lambda one: p_text(one.eliminated.p) if one.eliminated else "",
-            definition="valid whenever one looks; a configuration is dropped if it is small, corrected by Holm",
+            definition="valid at any stopping time; a configuration is eliminated if it is small, corrected by Holm",
         ),
     ]
     return table_from(
-        columns, result.eliminated, "Configurations that the race eliminated, the furthest first", sortable=True
+        columns, result.eliminated, "Configurations that do not remain, the furthest first", sortable=True
     )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from raglift.analysis.paired_statistics import is_bounded
 from raglift.metrics.computing import mean_title
 from raglift.report.charts.parts import (
-    AFTER,
     BEFORE,
     DOWN,
     HEIGHT,
