@@ -108,7 +108,8 @@ class FactorEffect:
         if found is None:
             names = ", ".join(map(repr, self.levels))
             raise ConfigurationError(
-                f"{self.factor}: found no configurations that differ in {level!r} and {other!r} alone; expected two of {names}"
+                f"{self.factor}: found no configurations that differ in {level!r} and {other!r} alone; expected two "
+                f"of {names}"
             )
         return found
 
@@ -209,7 +210,8 @@ def effects_of_factors(
     )
     if not found.pairs:
         raise ConfigurationError(
-            f"effects: found no two of {len(names)} configurations that differ in one part alone, over {found.n} questions that "
+            f"effects: found no two of {len(names)} configurations that differ in one part alone, over {found.n} "
+            "questions that "
             "count in all of them; expected at least two configurations and two questions"
         )
     levels_of = list(factors.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Integral
@@ -223,6 +224,17 @@ def with_prompts(fairness: Fairness, systems: Mapping[str, Evaluation], shared: 
         long_facts=_long_facts(next(iter(systems.values())), limit),
         at_whole=_at_whole(systems, shared, area),
     )
+
+
+def tokens_sent(evaluation: Evaluation, k: int | None) -> float:
+    """Return about how many tokens the first k hits of a labelled query have, on average; NaN without their texts.
+
+    They are estimated from characters, as where chunks of different sizes are compared.
+    """
+    queries = evaluation.dataset.queries
+    characters = characters_sent(match_tables_of(evaluation)[-1], k)[[query.is_labelled for query in queries]]
+    sent = _mean(characters)
+    return sent / scale_of_labels(queries, token_counter({"": evaluation})) if sent else math.nan
 
 
 def at_scale(evaluation: Evaluation, metrics: Sequence[Metric], scale: float, counter: TokenCounts) -> Evaluation:

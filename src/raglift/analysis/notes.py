@@ -203,9 +203,7 @@ def _nothing_fits(dataset: Dataset, last: MatchTable, budget: Tokens) -> list[st
     if not count:
         return []
     they = f"{'it' if count == 1 else 'they'} {_as_zero(count)}"
-    return [
-        f"{budget}: the first hit of {counted(count, 'question')} has more tokens than that, so nothing fits and {they}"
-    ]
+    return [f"{budget}: for {counted(count, 'question')} the first hit alone exceeds the budget, so {they}"]
 
 
 def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens) -> list[str]:

@@ -68,25 +68,26 @@ def read_in_part_notes(run: Run) -> list[str]:
     for stage in run.stages:
         for count, distinct in stage.chunks_read_in_part:
             notes.append(
-                f"{count:,} of {counted(distinct, 'distinct chunk')} ({count / distinct:.0%}) {_exceed(count)} the "
-                "embedding model's input limit; only the beginning was embedded"
+                f"{count:,} of {counted(distinct, 'distinct chunk')} ({count / distinct:.0%}) {_are(count)} longer "
+                "than "
+                "the embedding model reads; the rest of their text is invisible to it"
             )
         found = stage.read_in_part
         if found is not None and found.candidates:
             notes.append(
-                f"{stage.name}: {found.candidates:,} of {counted(found.of, 'candidate')} {_exceed(found.candidates)} "
-                "the reranker's input limit; only the beginning was scored"
+                f"{stage.name}: {found.candidates:,} of {counted(found.of, 'candidate')} {_are(found.candidates)} "
+                "longer than the reranker reads; the rest of their text is not scored"
             )
         if found is not None and found.queries:
             notes.append(
-                f"{stage.name}: {counted(found.queries, 'question')} {_exceed(found.queries)} the reranker's input limit; "
-                "only the beginning was read"
+                f"{stage.name}: {counted(found.queries, 'question')} {_are(found.queries)} longer than the reranker "
+                "reads; only the beginning was read"
             )
     return notes
 
 
-def _exceed(count: int) -> str:
-    return "exceeds" if count == 1 else "exceed"
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def marked(name: str, evaluation: Evaluation) -> str:

@@ -134,7 +134,8 @@ def tuned(
     queries = values.shape[1]
     if queries < folds * _FEWEST:
         raise ConfigurationError(
-            f"tune: found {queries:,} labelled questions; expected at least {folds * _FEWEST:,}, two for each of {folds} "
+            f"tune: found {queries:,} labelled questions; expected at least {folds * _FEWEST:,}, two for each of "
+            f"{folds} "
             "folds"
         )
     draw = np.random.default_rng(seed)

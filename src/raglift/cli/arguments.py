@@ -12,7 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
+from raglift.errors import ConfigurationError
 from raglift.running.settings import positive
+from raglift.utilities.display import short_repr
 
 PROFILES = ("default", "tutorial", "autorag", "trec", "llamaindex", "ragas")
 MATCH_RULES = ("containment", "coverage", "fuzzy")
@@ -112,7 +114,7 @@ DatasetSource = Annotated[
     str,
     typer.Argument(
         autocompletion=completion(corpus_names),
-        help="A bundled corpus by name, a .jsonl file of questions, or a dataset's file or folder (see labels convert).",
+        help="A bundled corpus by name, a .jsonl file of questions, or another dataset (see labels convert).",
     ),
 ]
 SavedRun = Annotated[Path, typer.Argument(help="Folder of a saved evaluation.")]
@@ -258,3 +260,34 @@ def checked_budget(option: int | None) -> int | None:
         ConfigurationError: it is not positive.
     """
     return None if option is None else positive("--budget", option)
+
+
+def bounds_from(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return bounds by the names of their figures: `ndcg(gain=exponential)@10=0.75` is split at its last `=`."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, bound = (part.strip() for part in text.rpartition("="))
+        if not name or not bound:
+            example = "ndcg@10=0.75" if option != "--max" else "p95_latency=0.5s or failures=0"
+            raise ConfigurationError(f"{option}: found {short_repr(text)}; expected NAME=BOUND, as {example}")
+        if name in found:
+            raise ConfigurationError(f"{option}: found {short_repr(name)} twice; expected one bound for it")
+        found[name] = bound
+    return found
+
+
+_FEWEST_SORTED = 3
+
+
+def in_order(runs: Sequence[Path], names: Sequence[str]) -> tuple[Path, ...]:
+    """Return folders with numbers in the order of these: a shell's `runs/*` has c1500 before c400.
+
+    Two folders, those that were given in another order than a shell's, and those with names of their own stay.
+    """
+
+    def by_number(path: Path) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", str(path))]
+
+    texts = [str(path) for path in runs]
+    given = bool(names) or len(texts) < _FEWEST_SORTED or texts != sorted(texts)
+    return tuple(runs) if given else tuple(sorted(runs, key=by_number))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import has_costs
 from raglift.analysis.truncation import truncation_of
-from raglift.cli.arguments import checked_budget
+from raglift.cli.arguments import checked_budget, in_order
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-_NAMED = 3
-"""Of as many runs the next command names the folders."""
-
-
 def run(request: Compare) -> None:
     """Compare saved evaluations; of a single one, what its reranker changed."""
     if len(request.runs) == 1:
@@ -43,7 +39,7 @@ def run(request: Compare) -> None:
 
 def _several_runs(request: Compare) -> None:
     comparison = compare(
-        request.runs,
+        in_order(request.runs, request.names),
         baseline=request.baseline,
         primary=request.primary,
         names=request.names or None,
@@ -63,10 +59,9 @@ def _several_runs(request: Compare) -> None:
 
 def _next_line(request: Compare) -> str:
     """Return what to type next."""
-    runs = " ".join(shlex.quote(str(folder)) for folder in request.runs[:_NAMED])
-    more = " …" if len(request.runs) > _NAMED else ""
+    runs = " ".join(shlex.quote(str(folder)) for folder in in_order(request.runs, request.names))
     every = "" if request.details else "; --all prints every metric, tag and question that moved"
-    return f"Next: raglift report {runs}{more} shows every question{every}"
+    return f"Next: raglift report {runs} shows every question{every}"
 
 
 def _one_run(request: Compare) -> None:

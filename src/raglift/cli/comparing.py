@@ -196,6 +196,8 @@ class Report:
     confidence: float | None = None
     """Confidence level of the intervals. Default: 0.95."""
     match: CompareMatch = None
+    target: Annotated[Several, typer.Option(), FromProject("target")] = ()
+    """Lowest means of one run, such as 'ndcg@10=0.7': the page says whether it reaches them."""
     overwrite: bool = False
     """Replace an existing file; an HTML report is always replaced."""
 

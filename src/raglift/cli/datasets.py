@@ -142,7 +142,8 @@ def convert(request: Convert) -> None:
         )
         return
     sys.stdout.write(
-        f"wrote {counted(len(dataset), 'question')}{documents} to {path} ({origin} to {FORMATS[request.write_as].title})\n"
+        f"wrote {counted(len(dataset), 'question')}{documents} to {path} ({origin} to "
+        f"{FORMATS[request.write_as].title})\n"
     )
     for note in dataset.resolution.notes:
         sys.stdout.write(printable(f"! {note}") + "\n")

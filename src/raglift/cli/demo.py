@@ -129,10 +129,9 @@ def _show(evaluation: Evaluation, request: Demo, console: Console, following: Se
     from raglift.report.views.evaluation import evaluation_view
 
     view = evaluation_view(evaluation, detail=Detail.SUMMARY)
-    documents = counted(len(evaluation.dataset.documents), "document")
-    about = (
-        f"{find_corpus(CORPUS).descriptor.title}, made up: {documents}, {counted(len(evaluation.dataset), 'question')}"
-    )
+    documents, questions = (len(part) for part in (evaluation.dataset.documents, evaluation.dataset))
+    sizes = f"{counted(documents, 'document')}, {counted(questions, 'question')}"
+    about = f"{find_corpus(CORPUS).descriptor.title} (fictional): {sizes}"
     print_document(replace(view, about=(about,), sections=(), warnings=(), notes=()), console)
     console.print(f"\n{_facts(evaluation)}\n", markup=False, highlight=False)
     for line in following:  # not wrapped: paths and commands are copied
@@ -142,7 +141,7 @@ def _show(evaluation: Evaluation, request: Demo, console: Console, following: Se
 def _facts(evaluation: Evaluation) -> str:
     analysis = evaluation.failure_analysis()
     outcomes = ", ".join(f"{loss.facts} {outcome_text(loss, analysis.k)}" for loss in analysis.losses if loss.facts)
-    return f"What became of the {analysis.facts} facts that the questions need: {outcomes}."
+    return f"Where the {analysis.facts} facts that the questions need ended up: {outcomes}."
 
 
 def _what_next(evaluation: Evaluation, page: Path | None, saved: Path) -> list[str]:

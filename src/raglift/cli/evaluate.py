@@ -95,8 +95,8 @@ def _check_system_options(request: Evaluate) -> None:
         raise ConfigurationError("--resume: found it without --output; expected the folder that the run is saved to")
     if request.repeats != 1 and request.system is None:
         raise ConfigurationError(
-            f"--repeats: found {request.repeats} without --system; expected it with an agent of your own, which may "
-            "search otherwise each time"
+            f"--repeats: found {request.repeats} without --system; expected it with an agent of your own, "
+            "because its searches vary between runs"
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from raglift.cli.arguments import checked_budget
+from raglift.cli.arguments import bounds_from, checked_budget
 from raglift.cli.exits import drop_output
 from raglift.cli.json_output import gate_json, print_json
 from raglift.datasets.loading import load_dataset
@@ -23,7 +23,6 @@ from raglift.gating.view import gate_view
 from raglift.rendering.terminal import document_text, print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.results.sources import distinct_names
-from raglift.utilities.display import short_repr
 from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def _exit_code(request: Gate) -> int:
 def _decide(request: Gate) -> Outcome:
     """Decide, print and write."""
     _check_request(request)
-    minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
+    minimum, maximum = bounds_from("--min", request.minimum), bounds_from("--max", request.maximum)
     evaluation = load_evaluation(request.run)
     baseline = None if request.baseline is None else load_evaluation(request.baseline)
     dataset = _dataset(request)
@@ -111,20 +110,6 @@ def _tell(undecided: GateError, request: Gate) -> None:
         (sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
     with suppress(_Unwritten):
         _write_files(undecided, request)
-
-
-def _bounds(option: str, texts: tuple[str, ...]) -> dict[str, str]:
-    """Return bounds by the names of their figures: `ndcg(gain=exponential)@10=0.75` is split at its last `=`."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, _, bound = (part.strip() for part in text.rpartition("="))
-        if not name or not bound:
-            example = "ndcg@10=0.75" if option == "--min" else "p95_latency=0.5s or failures=0"
-            raise ConfigurationError(f"{option}: found {short_repr(text)}; expected NAME=BOUND, as {example}")
-        if name in found:
-            raise ConfigurationError(f"{option}: found {short_repr(name)} twice; expected one bound for it")
-        found[name] = bound
-    return found
 
 
 def _dataset(request: Gate) -> Dataset | None:

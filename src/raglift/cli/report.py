@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as url_quote
 
 from raglift.analysis.paired_statistics import primary_of
+from raglift.cli.arguments import bounds_from, in_order
 from raglift.cli.exits import has_width
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError, RagliftError
@@ -128,7 +129,7 @@ def _found(request: Report) -> Evaluation | Comparison | SweepResult:
         _refuse(request, "one run", "baseline", "names", "match")
         return load_evaluation(request.runs[0])
     return compare(
-        request.runs,
+        in_order(request.runs, request.names),
         baseline=request.baseline,
         primary=request.primary,
         names=request.names or None,
@@ -163,11 +164,26 @@ def _confidence(request: Report) -> float:
 
 def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, request: Report) -> None:
     if isinstance(found, Evaluation):
-        found.report(output, primary=request.primary, seed=request.seed or 0, confidence=_confidence(request))
+        found.report(
+            output,
+            primary=request.primary,
+            seed=request.seed or 0,
+            confidence=_confidence(request),
+            target=_target(request),
+        )
     elif isinstance(found, SweepResult):
         found.report(output, baseline=request.baseline)
     else:
         found.report(output)
+
+
+def _target(request: Report) -> dict[str, float]:
+    """Return the lowest means that are asked for, by metric."""
+    asked = bounds_from("--target", request.target)
+    try:
+        return {name: float(bound) for name, bound in asked.items()}
+    except ValueError:
+        raise ConfigurationError(f"--target: found {', '.join(request.target)}; expected ndcg@10=0.7") from None
 
 
 def _markdown(found: Evaluation | Comparison | SweepResult, request: Report) -> str:

@@ -121,7 +121,8 @@ def _sentences(one: Regression) -> Iterator[str]:
     """Yield the outcome of a metric; where it passed, also the queries that did worse, which only details show."""
     yield f"{regression_sentence(one)}."
     if one.passed and one.regressed:
-        yield f"{counted(len(one.regressed), 'question')} did worse: {named([flip.query_id for flip in one.regressed])}."
+        which = named([flip.query_id for flip in one.regressed])
+        yield f"{counted(len(one.regressed), 'question')} did worse: {which}."
 
 
 def _mean(one: Regression, mean: float) -> str:

@@ -83,7 +83,7 @@ def _write_table(console: Console, table: Table) -> None:
     else:
         console.print(_rich(fitted))
     if fitted.left_out:
-        _write_line(console, Line("", f"(a wider terminal also shows: {', '.join(fitted.left_out)})"), wrap=True)
+        _write_line(console, Line("", f"(more columns in a wider terminal: {', '.join(fitted.left_out)})"), wrap=True)
 
 
 # What a table looks like where it is too wide.

@@ -77,7 +77,8 @@ def _intro(effects: FactorEffects) -> str:
     """Return what is compared, and how intervals and p-values are to be read."""
     return (
         f"{mean_title(effects.primary)} of configurations that differ in one setting only, over "
-        f"{counted(effects.n, 'question')}. The {level(effects.method)} intervals and p-values of a setting are corrected "
+        f"{counted(effects.n, 'question')}. The {level(effects.method)} intervals and p-values of a setting are "
+        "corrected "
         "for all pairs of its options."
     )
 

@@ -76,7 +76,8 @@ def lift_sentence(lift: Lift) -> str:
     decimals = decimals_of(lift.primary)
     before, after = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}"
     if not found.wins and not found.losses:
-        return f"The reranker did not change {name} for any question: it stays at {before} on {counted(found.n, 'question')}."
+        on = counted(found.n, "question")
+        return f"The reranker did not change {name} for any question: it stays at {before} on {on}."
     if row.verdict == NOT_SIGNIFICANT:
         moved = f"{name} went from {before} to {after}" if before != after else f"{name} stays at {after} on average"
         return f"The reranker made no clear difference: {moved}, {chance_text(found.n)}."
@@ -345,7 +346,7 @@ def _finds(comparison: Comparison, name: str, other: str | None = None) -> str:
 
 
 def _figure(comparison: Comparison, name: str, other: str | None = None) -> str:
-    """Return the mean of the metric that decides; where prompts of one size are compared, what is found at the budget."""
+    """Return the mean of the metric that decides, or what is found in prompts of one size where these are compared."""
     names = [name] if other is None else [name, other]
     found = comparison.fairness
     if _is_by_size(comparison) and found is not None:

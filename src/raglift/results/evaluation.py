@@ -382,6 +382,7 @@ class Evaluation(Presentable):
         seed: int = 0,
         confidence: float = 0.95,
         also: Sequence[Presentable] = (),
+        target: Mapping[str, float] | None = None,
         overwrite: bool = True,
     ) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with every query in it.
@@ -392,6 +393,7 @@ class Evaluation(Presentable):
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
             also: further results to show on it, as those of `raglift.correct` or `abstention()`.
+            target: the lowest means that you ask for, as `{"ndcg@10": 0.7}`: the page says whether they are reached.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -404,7 +406,7 @@ class Evaluation(Presentable):
         """
         from raglift.report.page.rendering import evaluation_page, write_page
 
-        document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence, also=also)
+        document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence, also=also, target=target)
         return write_page(document, path, overwrite=overwrite)
 
     def to_markdown(self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = CONFIDENCE) -> str:

@@ -301,4 +301,4 @@ def parse_chunker(text: str) -> Chunker:
             return TokenChunker(size, overlap, encoding)
         return RecursiveChunker(size, overlap, form["unit"] or "characters", encoding=encoding)  # type: ignore[arg-type]
     except ConfigurationError as error:
-        raise ConfigurationError(f"{wrong}: {error}") from None
+        raise ConfigurationError(f"chunker {short_repr(text)}: {error}") from None

@@ -56,7 +56,7 @@ def check_asked_once(config: Settings, system: str) -> None:
     if config.repeats > 1:
         raise ConfigurationError(
             f"repeats: found {config.repeats} with {system}, which is asked once for each question; expected 1, or an "
-            "agent, which may search otherwise each time"
+            "agent, whose searches vary between runs"
         )
 
 

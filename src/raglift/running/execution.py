@@ -293,7 +293,8 @@ def most_queries_failed(traces: Sequence[Trace]) -> QueryFailed | None:
     if 2 * len(failed) <= len(traces):
         return None
     return QueryFailed(
-        f"{len(failed):,} of {counted(len(traces), 'question')} failed and count 0, so the figures say little about the "
+        f"{len(failed):,} of {counted(len(traces), 'question')} failed and count 0, so the figures say little about "
+        "the "
         f"system; the first, {failed[0].query_id}: {failed[0].error}"
     )
 

@@ -88,7 +88,8 @@ def _checked(dataset: Dataset, labels: Dataset | Sequence[Query]) -> Sequence[Qu
     if known.keys().isdisjoint(ids):
         found = f"{ids[0]}, …" if ids else "no question"
         raise ConfigurationError(
-            f"rescore: labels: found none of the run's questions ({found}); expected the same ids, as {next(iter(known))}"
+            f"rescore: labels: found none of the run's questions ({found}); expected the same ids, as "
+            f"{next(iter(known))}"
         )
     return queries
 

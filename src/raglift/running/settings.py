@@ -100,7 +100,7 @@ class Settings(MeasuringSettings, Policy):
     """A folder in which each answer of the system is kept as it comes: a run that was stopped or killed asks for the
     others alone when it is given the same folder again. Remove it when the evaluation is saved."""
     repeats: Annotated[int, Bounds(least=1)] = 1
-    """How often an agent is asked each query, as it may search otherwise each time: a query's value is the mean over
+    """How often an agent is asked each query, because its searches vary between runs: a query's value is the mean over
     its runs. Always 1 for a system that is asked once."""
 
     def __post_init__(self) -> None:

@@ -103,7 +103,7 @@ def _no_garbage_collection() -> Iterator[None]:
 def _no_run(source: Path) -> str:
     """Return why a path is not a saved evaluation."""
     if not is_there(source):
-        return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
+        return f"{source}: found no such folder; expected that of a saved evaluation: check the path"
     found = f"a folder without {RUN}" if is_folder(source) else "a file"
     return f"{source}: found {found}; expected the folder of a saved evaluation, as `raglift evaluate -o` writes it"
 

@@ -90,7 +90,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     if occupied and not (overwrite and _is_evaluation(folder)):
         found, hint = "something there already", "choose another folder"
         if _is_evaluation(folder):
-            found, hint = "an evaluation there already", f"{hint}, or replace it (overwrite=True, or --overwrite)"
+            found, hint = "an evaluation there already", "choose another folder, or --overwrite (overwrite=True)"
         elif overwrite:
             found = "something there already that is not a saved evaluation alone, and so is not overwritten"
         raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")

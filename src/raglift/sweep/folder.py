@@ -120,7 +120,8 @@ class SweepFolder:
         """
         if not resume:
             raise ConfigurationError(
-                f"{self.path}: found a sweep there already ({len(self.finished())} configurations finished); expected a new "
+                f"{self.path}: found a sweep there already ({len(self.finished())} configurations finished); expected "
+                "a new "
                 "folder: continue it (--resume, or resume=True), or choose another folder (--output)"
             )
         found = self.head()

@@ -209,7 +209,8 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
         yield f"  retrieve  {counted(len(plan.sources), 'ranking')} of {counted(plan.queries, 'question')}"
     yield from _section("rerank", [(entry.reranker, _reranking_text(entry)) for entry in plan.rerankings], width)
     if plan.effort:
-        yield f"  race      {plan.effort}: all configurations are asked about {FIRST_QUERIES} questions, and the better ones more"
+        first = f"all configurations are asked about {FIRST_QUERIES} questions, and the better ones more"
+        yield f"  effort    {plan.effort}: {first}"
         yield "            what is above is for all questions of all configurations"
 
 

@@ -175,7 +175,8 @@ class _Racing:
         least = math.ceil(_FEWEST / (1 - _HELD_OUT))
         if len(labelled) < least:
             raise ConfigurationError(
-                f"effort: found {len(labelled):,} labelled questions; expected at least {least:,}, or no effort: a sweep "
+                f"effort: found {len(labelled):,} labelled questions; expected at least {least:,}, or no effort: a "
+                "sweep "
                 "without one asks every configuration all of fewer"
             )
         strata = [_stratum(self.dataset, place) for place in labelled]
@@ -197,7 +198,8 @@ class _Racing:
             least = sum(sizes[: least_batches(sizes)])
             raise ConfigurationError(
                 f"effort: found {effort}, which is {counted(int(work), 'question')}; expected at least "
-                f"{cells * least:,}, {least} for each of {counted(cells, 'configuration')}: {math.ceil(100 * least / queries)}%"
+                f"{cells * least:,}, {least} for each of {counted(cells, 'configuration')}: "
+                f"{math.ceil(100 * least / queries)}%"
             )
         return first
 
@@ -220,7 +222,8 @@ class _Racing:
         measured = [entry.evaluation.scores.query_ids for entry in result.results if entry.evaluation is not None]
         if set(cells) != set(of_cell) or any(set(one) != set(ids) for one in measured):
             raise RunError(
-                f"{self.file.rung(name)}: damaged: found other configurations or questions than {FILE} says; sweep into another "
+                f"{self.file.rung(name)}: damaged: found other configurations or questions than {FILE} says; sweep "
+                "into another "
                 "folder (--output)"
             )
         for column, cell in enumerate(cells):

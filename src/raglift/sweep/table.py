@@ -96,14 +96,14 @@ def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | 
         yield Column(
             CUT,
             lambda row: row.entry.truncation.mark.removeprefix(CUT).strip(),
-            definition="The share of chunks truncated by the embedding model or the reranker; scores include the effect",
+            definition="The share of chunks truncated by the embedding model or reranker; scores include the effect",
         )
     yield Column(mean_title(metric), partial(_mean, metric), definition=definition_of(metric))
     if advised is not None:
         yield Column(
             "gap to best",
             partial(_to_the_best, best=advised.best),
-            definition="Question by question, this configuration minus the one with the highest mean; intervals are not adjusted",
+            definition="Question by question, this minus the one with the highest mean; intervals are not adjusted",
         )
         yield Column(
             "p (corrected)",

@@ -197,7 +197,8 @@ def _unmeasured(result: SweepResult) -> Iterator[str]:
     """Yield which models changed meanwhile, what failed and why, and what is not measured yet."""
     for name, identities in result.mixed_models.items():
         yield (
-            f"{name} changed while the sweep was stopped, so its configurations cannot be compared: {' and '.join(identities)}; "
+            f"{name} changed while the sweep was stopped, so its configurations cannot be compared: "
+            f"{' and '.join(identities)}; "
             "sweep again into another folder"
         )
     yield from failures((entry.cell.name, str(entry.error)) for entry in result.failed)
@@ -235,7 +236,8 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
     """Yield why cells are compared as they are, and what marks mean."""
     if advised is not None and any(_is_below(one) for one in advised.equals):
         yield (
-            f"Intervals are per comparison; p-values and verdicts are corrected for all {advised.systems:,} configurations. "
+            f"Intervals are per comparison; p-values and verdicts are corrected for all {advised.systems:,} "
+            "configurations. "
             "So an interval can exclude 0 while the verdict is not “worse”"
         )
     if len(table.rows) > _MOST_ROWS:

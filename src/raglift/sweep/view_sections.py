@@ -87,7 +87,8 @@ def race_sections(result: SweepResult, detail: Detail) -> Iterator[Section]:
         yield Section("Eliminated or stopped early", tables=(_eliminated(result),), detail=Detail.DETAILS)
     method = (
         "In the first round every configuration is asked the same few questions, each tag in its share. From round to "
-        "round the questions grow by half, and as many configurations continue as the effort allows until all questions "
+        "round the questions grow by half, and as many configurations continue as the effort allows until all "
+        "questions "
         f"are asked (successive halving). Eliminated by {RACE_METHOD}, at alpha {ALPHA:g}, for the mean over these "
         "questions."
     )

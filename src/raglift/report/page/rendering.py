@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -21,13 +21,14 @@ from raglift.report.page.layout import Definitions, in_summary, laid_sections, l
 from raglift.report.page.query_browser import packed
 from raglift.report.views.comparison import comparison_view, other_of
 from raglift.report.views.evaluation import evaluation_view
+from raglift.report.views.tiles import target_shown
 from raglift.utilities.display import printable, shorten
 from raglift.utilities.limits import is_folder, is_stream, is_there
 from raglift.utilities.replacing import replacing_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jinja2 import Environment
 
@@ -280,8 +281,9 @@ def evaluation_page(
     seed: int = 0,
     confidence: float = 0.95,
     also: Sequence[Presentable] = (),
+    target: Mapping[str, float] | None = None,
 ) -> Page:
-    """Return the page of one evaluation.
+    """Return the page of one evaluation; with a target, it says whether the means reach it.
 
     Raises:
         ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
@@ -289,6 +291,9 @@ def evaluation_page(
     """
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     view = evaluation_view(evaluation, decides, seed=seed, confidence=confidence)
+    if target:
+        said, tile = target_shown(evaluation, target)
+        view = replace(view, lead=f"{view.lead} {said}", tiles=(*view.tiles, tile))
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
     return Page(**_content(view, also), queries=queries)
 

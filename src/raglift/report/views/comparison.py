@@ -349,7 +349,8 @@ def prompt_sections(comparison: Comparison) -> list[Section]:
     figure = Figure(
         "Recall by prompt size",
         ComparisonPlots(comparison).by_prompt_size,
-        "The share of a question's facts that are found in the first tokens of the prompt; each band holds the true mean "
+        "The share of a question's facts that are found in the first tokens of the prompt; each band holds the true "
+        "mean "
         f"{level(comparison.method)} of the time. A line ends where half of the prompts of its system have ended.",
         Table("Recall by tokens read", ("system", *(f"{size:,}" for size in sizes)), tuple(rows)),
     )
@@ -369,7 +370,8 @@ def _pairs_section(comparison: Comparison) -> Section:
     if not rows:
         return Section("Differences", (f"No system can be compared with {comparison.baseline}.",))
     said = (
-        f"Each system against {comparison.baseline}, question by question. Minimum detectable effect: the smallest true "
+        f"Each system against {comparison.baseline}, question by question. Minimum detectable effect: the smallest "
+        "true "
         "difference that these questions detect with a power of 80%; smaller ones are often missed."
     )
     figure = Figure(

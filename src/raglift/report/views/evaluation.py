@@ -331,7 +331,8 @@ def _lift_section(lift: Lift) -> Section | None:
     name = title(lift.primary)
     row = lift.row()
     said = (
-        f"{name} improved for {counted(found.wins, 'question')}, got worse for {found.losses:,} and stayed the same for "
+        f"{name} improved for {counted(found.wins, 'question')}, got worse for {found.losses:,} and stayed the same "
+        "for "
         f"{found.ties:,}; effect size {signed(found.effect_size, 2)}."
     )
     paragraphs = [said]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import CONTEXT, index_bytes, median_latency
@@ -180,9 +180,9 @@ def setting_columns(rows: Iterable[RowT], settings: Callable[[RowT], Mapping[str
 
 def begins_alike(names: Iterable[str]) -> str:
     """Return what all of several names begin with, up to a colon: `recursive:`; empty if there is nothing."""
-    different = set(names)
-    alike = commonprefix(list(different)) if len(different) > 1 else ""
-    return alike[: alike.rfind(":") + 1]
+    first, *others = dict.fromkeys(names)
+    starts = [first[: colon.end()] for colon in re.finditer(":", first)]
+    return next((one for one in reversed(starts) if others and all(name.startswith(one) for name in others)), "")
 
 
 def mean_after(evaluation: Evaluation, metric: Metric) -> float:
@@ -208,7 +208,7 @@ def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
 
 def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
     """Return the outcome of the facts: of one system a row per outcome, of several a row per system."""
-    caption = "What became of each fact of the labelled questions"
+    caption = "Where each fact of the labelled questions ended up"
     if len(losses) == 1:
         (only,) = losses.values()
         return outcome_table(caption, only.losses, only.facts, lambda loss: outcome_text(loss, only.k))

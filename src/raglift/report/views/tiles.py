@@ -6,8 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CONTEXT
+from raglift.analysis.fairness import tokens_sent
 from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
-from raglift.analysis.paired_statistics import interval_of
+from raglift.analysis.paired_statistics import interval_of, scored
+from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Share, Tile
 from raglift.report.cells import difference_cell
@@ -25,7 +27,7 @@ from raglift.report.views.parts import definition_of
 from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import TIED
 from raglift.types.metric import Metric
-from raglift.utilities.display import counted
+from raglift.utilities.display import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,11 +124,41 @@ def _facts_tile(evaluation: Evaluation, k: int) -> Tile | None:
         sign = "▲" if after > before else "▼"
         change = f"{sign} {abs(after - before):,}, from {before:,}" if after != before else f"unchanged from {before:,}"
     note = f"{percent_text(after / facts, 0)} of all facts, in the top {outcomes.k}"
+    if not math.isnan(sent := tokens_sent(evaluation, outcomes.k)):
+        note += f"; about {number_text(sent, 0)} tokens sent"
     definition = (
         f"A fact is one thing that an answer needs; a question may need several. It is found if the first {outcomes.k} "
         "hits hold a passage that states it."
     )
     return Tile("Facts found", f"{after:,} of {facts:,}", change, "", note, definition)
+
+
+def target_shown(evaluation: Evaluation, target: Mapping[str, float]) -> tuple[str, Tile]:
+    """Return whether means reach what is asked of them, in a sentence and as a tile.
+
+    Args:
+        evaluation: what was measured.
+        target: the lowest means, by metric; a stage may be before it, as in `retrieve:recall@50`.
+
+    Raises:
+        ConfigurationError: a metric or a stage that the evaluation does not have.
+    """
+    said, missed = [], []
+    for name, least in target.items():
+        stage, _, text = name.rpartition(":")
+        stage = stage or evaluation.after
+        if stage not in evaluation.scores.stages:
+            known = ", ".join(evaluation.scores.stages)
+            raise ConfigurationError(f"target: found the stage {printable(stage)!r}; expected one of {known}")
+        metric = scored(text, evaluation.scores.metrics, "target")
+        mean = evaluation.scores.mean(stage, metric)
+        of_stage = "" if stage == evaluation.after else f" ({stage})"
+        said.append(f"{mean_title(metric)}{of_stage} {number_text(mean, decimals_of(metric))}, at least {least:g}")
+        missed += [] if mean >= least else [said[-1]]
+    tile = Tile("Target", "missed" if missed else "reached", note="; ".join(said))
+    if missed:
+        return f"The target is missed: {'; '.join(missed)}.", tile
+    return "The target is reached.", tile
 
 
 _MOST_SYSTEMS = 4

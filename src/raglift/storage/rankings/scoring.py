@@ -318,8 +318,10 @@ def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[st
     if not queries:
         theirs, ours = next(iter(labels), None), next(iter(rankings), None)
         raise ConfigurationError(
-            f"{rankings.path}: found rankings of {'no question' if ours is None else f'questions as {quoted(ours)}'} and "
-            f"labels in {qrels} of {'no question' if theirs is None else f'questions as {quoted(theirs)}'}; expected at "
+            f"{rankings.path}: found rankings of {'no question' if ours is None else f'questions as {quoted(ours)}'} "
+            "and "
+            f"labels in {qrels} of {'no question' if theirs is None else f'questions as {quoted(theirs)}'}; expected "
+            "at "
             "least one question in both"
         )
     if isinstance(labels, NumberedLabels):
