@@ -17,7 +17,7 @@ def evaluated(scores):
 
 def test_a_tie_at_the_cut_is_counted_and_one_elsewhere_is_not():
     assert evaluated([3.0, 2.0, 2.0]) == [
-        "equal scores at ranks 2 and 3, where the order alone decides which counts: 2 of 2 queries (retrieve)"
+        "equal scores at ranks 2 and 3, where the order alone decides which counts: 2 of 2 questions (retrieve)"
     ]
     assert evaluated([3.0, 3.0, 2.0]) == []
     assert evaluated([3.0, 2.0]) == []

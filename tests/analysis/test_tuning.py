@@ -52,7 +52,7 @@ def test_settings_that_do_not_differ_gain_nothing_and_the_best_looks_better():
     [
         ({"folds": 1}, "folds: found 1"),
         ({"repeats": 0}, "repeats: found 0"),
-        ({"folds": 15}, "found 20 labelled queries; expected at least 30, two for each of 15 folds"),
+        ({"folds": 15}, "found 20 labelled questions; expected at least 30, two for each of 15 folds"),
         ({"seed": -1}, "seed: found -1"),
     ],
 )

@@ -54,20 +54,20 @@ def test_what_is_asked_for_is_kept_in_its_order(asked: dict[str, Any], kept: str
     [
         (lambda: DATASET.sample(True), ConfigurationError, "n: found True; expected an integer"),
         (lambda: DATASET.sample(2, 1.5), ConfigurationError, "seed: found 1.5; expected an integer"),
-        (lambda: DATASET.sample(6), ConfigurationError, "n: found 6; expected 1 to 5, the queries of five"),
+        (lambda: DATASET.sample(6), ConfigurationError, "n: found 6; expected 1 to 5, the questions of five"),
         (DATASET.only, ConfigurationError, "found neither tags nor ids"),
         (
             lambda: DATASET.only(tags=["easy", "fery"]),
             ConfigurationError,
-            "tags: found 'fery', which no query has; expected one of .*; nearest: \"ferry\"",
+            "tags: found 'fery', which no question has; expected one of .*; nearest: \"ferry\"",
         ),
         (
             lambda: DATASET.only(ids="c").only(tags="hard"),
             ConfigurationError,
-            "tags: found 'hard', which no query has; expected nothing: there is none",
+            "tags: found 'hard', which no question has; expected nothing: there is none",
         ),
         (lambda: DATASET.only(ids=["a", "z"]), DatasetError, 'query id: found "z"'),
-        (lambda: DATASET.only(tags="hard", ids="b"), ConfigurationError, "no query with one of the ids and one of"),
+        (lambda: DATASET.only(tags="hard", ids="b"), ConfigurationError, "no question with one of the ids and one of"),
     ],
 )
 def test_what_chooses_nothing_is_refused(choose: Callable[[], Dataset], kind: type[Exception], message: str) -> None:

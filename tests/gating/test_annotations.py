@@ -29,7 +29,7 @@ def test_one_error_a_check_that_failed(ranked) -> None:
     assert commands(result.to_github()) == [
         (
             "raglift gate: ndcg@3 (fake)",
-            f"ndcg@3 is 0.500 over 9 queries; expected ≥ 0.9\nndcg@3: worst queries: {worst}",
+            f"ndcg@3 is 0.500 over 9 questions; expected ≥ 0.9\nndcg@3: worst questions: {worst}",
         ),
         (
             "raglift gate: MRR@3 (fake)",

@@ -65,7 +65,7 @@ def test_a_run_that_lacks_queries_of_the_set_cannot_pass(ranked) -> None:
     assert (result.expected, result.passed) == (6, False)
     assert all(check.passed for check in result.checks)
     for text in (str(result), result.to_markdown(), result.to_junit(), result.to_github()):
-        assert "2 queries missing in the run: q0004, q0005" in text
+        assert "2 questions missing in the run: q0004, q0005" in text
     failing = rl.gate(ranked([None] * 4), minimum={"rr@3": 0.5}, dataset=ranked([1] * 6).dataset)
     assert failing.outcome is Outcome.INCOMPLETE
 
@@ -77,7 +77,7 @@ def test_without_a_set_the_baseline_says_what_the_whole_is(ranked) -> None:
     # a query that was taken out of the set is no longer missing, and the pairs are those that both answered
     result = rl.gate(run, baseline=baseline, no_regression=["rr@3"], dataset=run.dataset)
     assert (result.outcome, result.missing, result.expected) == (Outcome.PASSED, (), 8)
-    assert any("was not asked 1 query of baseline: q0008" in note for note in result.notes)
+    assert any("was not asked 1 question of baseline: q0008" in note for note in result.notes)
     # the other way round nothing is missing
     assert rl.gate(baseline, baseline=run, no_regression=["rr@3"]).passed
 
@@ -101,12 +101,12 @@ def test_the_set_of_another_run_is_a_mistake_and_no_run_without_queries(ranked) 
 def test_a_set_with_other_labels_or_questions_is_refused(ranked) -> None:
     run = ranked([1] * 4)
     with pytest.raises(
-        ConfigurationError, match=r"the labels of 1 query differ.*found q0002.*raglift rescore --labels"
+        ConfigurationError, match=r"the labels of 1 question differ.*found q0002.*raglift rescore --labels"
     ):
         rl.gate(run, minimum={"rr@3": 0.5}, dataset=ranked([1] * 4, unlabelled=(2,)).dataset)
     first, *rest = run.dataset.queries
     other = replace(run.dataset, queries=(replace(first, text="Something else?"), *rest))
-    with pytest.raises(ConfigurationError, match=r"the text of 1 query differ.*found q0000"):
+    with pytest.raises(ConfigurationError, match=r"the text of 1 question differ.*found q0000"):
         rl.gate(run, minimum={"rr@3": 0.5}, dataset=other)
 
 
@@ -120,7 +120,7 @@ def test_a_set_with_other_labels_or_questions_is_refused(ranked) -> None:
         ({"minimum": {"rr@3": 0.5}, "confidence": 95}, "confidence"),
         ({"minimum": {"rr@3": 0.5}, "margin": -1}, "margin"),
         ({"minimum": {"rr@3": 0.5}, "dataset": "lighthouse"}, "gate: dataset: found a str; expected a Dataset"),
-        ({"minimum": {"rr@3": 0.5}, "dataset": Dataset((), name="none")}, "gate: dataset: found no queries"),
+        ({"minimum": {"rr@3": 0.5}, "dataset": Dataset((), name="none")}, "gate: dataset: found no questions"),
         ({"baseline": "runs/main", "no_regression": ["rr@3"]}, "gate: baseline: found a str; expected an Evaluation"),
     ],
 )

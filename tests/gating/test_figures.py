@@ -57,8 +57,8 @@ def test_a_run_without_labels_that_count_cannot_keep_a_bound(ranked) -> None:
     result = rl.gate(ranked([1, 1], unlabelled=(0, 1)), minimum={"rr@3": 0.0})
     (one,) = result.checks
     assert math.isnan(one.found)
-    assert (one.passed, one.note, result.outcome) == (False, "no query has labels that count", Outcome.FAILED)
-    assert "rr@3 is – over 0 queries; expected ≥ 0 (no query has labels that count)" in result.to_junit()
+    assert (one.passed, one.note, result.outcome) == (False, "no question has labels that count", Outcome.FAILED)
+    assert "rr@3 is – over 0 questions; expected ≥ 0 (no question has labels that count)" in result.to_junit()
 
 
 def test_the_worst_queries_are_those_on_the_wrong_side_of_the_bound(ranked) -> None:
@@ -77,9 +77,9 @@ def test_failures_count_0_and_are_named(ranked) -> None:
     assert result.outcome is Outcome.FAILED
     assert rl.gate(evaluation, maximum={"failures": 2}).passed
     for told in (str(result), result.to_markdown()):
-        assert "2 queries failed and count 0 in every mean: q0001, q0003" in told
+        assert "2 questions failed and count 0 in every mean: q0001, q0003" in told
         assert "boom" in told
-        assert told.count("queries failed") <= 2
+        assert told.count("questions failed") <= 2
 
 
 def test_empty_rankings_of_labelled_queries_and_queries_without_labels(ranked) -> None:
@@ -119,7 +119,7 @@ def test_latency_of_the_run_and_of_a_stage(ranked) -> None:
         (0.2, False, 9, "s"),
         (0.3, True, 8, "s"),
     ]
-    assert result.checks[2].note == "1 of the timed queries failed and is left out"
+    assert result.checks[2].note == "1 of the timed questions failed and is left out"
     assert "retrieve:p95_latency  200 ms" in str(result)
     assert "≤ 100 ms" in str(result)
 

@@ -29,7 +29,7 @@ def test_one_test_case_a_check(ranked) -> None:
     )
     suite = suite_of(result)
     assert [case.name for case in suite] == [
-        "no query missing",
+        "no question missing",
         "ndcg@3 ≥ 0.9",
         "recall@3 ≥ 1",
         "failures ≤ 0",
@@ -40,7 +40,7 @@ def test_one_test_case_a_check(ranked) -> None:
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (6, 2, 0, 0)
     found = failures(suite)
     assert list(found) == ["ndcg@3 ≥ 0.9", "no regression in MRR@3"]
-    assert found["ndcg@3 ≥ 0.9"].message == "ndcg@3 is 0.500 over 9 queries; expected ≥ 0.9"
+    assert found["ndcg@3 ≥ 0.9"].message == "ndcg@3 is 0.500 over 9 questions; expected ≥ 0.9"
     assert "MRR@3 got worse: 1.000 → 0.333" in found["no regression in MRR@3"].message
     assert "\nq0008: 1.000 → 0.333" in found["no regression in MRR@3"].text
 
@@ -48,7 +48,7 @@ def test_one_test_case_a_check(ranked) -> None:
 def test_missing_queries_are_a_case_of_their_own_with_all_their_names(ranked) -> None:
     result = rl.gate(ranked([1] * 2), minimum={"rr@3": 0.5}, dataset=ranked([1] * 9).dataset)
     (failure,) = failures(suite_of(result)).values()
-    assert failure.message == "7 queries missing in the run: q0002, q0003, q0004 and 4 more"
+    assert failure.message == "7 questions missing in the run: q0002, q0003, q0004 and 4 more"
     assert all(f"q000{number}" in failure.text for number in range(2, 9))
 
 

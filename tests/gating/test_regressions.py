@@ -52,7 +52,7 @@ def test_a_drop_that_may_be_noise_passes_and_is_told_honestly(ranked) -> None:
     told = str(result).replace("\n", " ")
     assert "MRR@3 dropped, but not significantly: 0.750 → 0.744" in told
     assert f"minimum detectable effect {one.minimum_detectable_effect:.3f}" in told
-    assert "1 query did worse: q0028" in told
+    assert "1 question did worse: q0028" in told
 
 
 def test_flipped_queries_come_with_both_rankings_the_largest_drop_first(ranked) -> None:
@@ -102,7 +102,7 @@ def test_what_compare_refuses_is_refused_and_what_it_warns_of_is_reported(ranked
     good = ranked([1] * 30)
     other = replace(good, dataset=replace(good.dataset, queries=ranked([1] * 30, unlabelled=(3,)).dataset.queries))
     for baseline, told in (
-        (other, "the labels of 1 query differ between 'baseline' and 'new': found q0003"),
+        (other, "the labels of 1 question differ between 'baseline' and 'new': found q0003"),
         (ranked([1] * 30, match="fuzzy"), "were scored by different rules: match is fuzzy"),
         (ranked([1] * 30, profile="autorag"), "profile is autorag and default"),
     ):
@@ -112,20 +112,20 @@ def test_what_compare_refuses_is_refused_and_what_it_warns_of_is_reported(ranked
     warnings = rl.gate(shallow, baseline=good, no_regression=["rr@3"], name="new").warnings
     assert warnings == rl.compare({"baseline": good, "new": shallow}, primary="rr@3").warnings
     assert any("candidates were asked for: 6 of baseline; 4 of new" in warning for warning in warnings)
-    assert any("queries failed and count 0: 1 of new; 0 of baseline" in warning for warning in warnings)
+    assert any("questions failed and count 0: 1 of new; 0 of baseline" in warning for warning in warnings)
 
 
 @pytest.mark.slow
 def test_so_few_queries_that_nothing_can_fail_are_told(ranked) -> None:
     result = rl.gate(ranked([None] * 5), baseline=ranked([1] * 5), no_regression=["rr@3"])
     assert result.passed
-    assert result.warnings[0].startswith("with 5 queries no drop can have p ≤ 0.05, however large")
+    assert result.warnings[0].startswith("with 5 questions no drop can have p ≤ 0.05, however large")
     six = rl.gate(ranked([None] * 6), baseline=ranked([1] * 6), no_regression=["rr@3"])
     assert not six.passed
     assert not any("no regression can fail" in warning for warning in six.warnings)
     strict = rl.gate(ranked([None] * 40), baseline=ranked([1] * 40), no_regression=["rr@3"], confidence=0.99999)
     assert strict.passed
-    assert strict.warnings[0].startswith("with 40 queries no drop can have p ≤ 1e-05")
+    assert strict.warnings[0].startswith("with 40 questions no drop can have p ≤ 1e-05")
     both = rl.gate(ranked([None] * 6), baseline=ranked([1] * 6), no_regression=["rr@3", "recall@3"])
     assert both.passed
-    assert both.warnings[0].startswith("with 6 queries no drop")
+    assert both.warnings[0].startswith("with 6 questions no drop")

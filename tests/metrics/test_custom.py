@@ -179,7 +179,7 @@ def divide_by_zero(_: QueryRanking) -> float:
 )
 def test_what_a_function_may_not_do(function: Callable[[QueryRanking], Any], message: str) -> None:
     bad = metric("bad")(function)
-    with pytest.raises(ConfigurationError, match=f"bad@1, query 'q7': {message}"):
+    with pytest.raises(ConfigurationError, match=f"bad@1, question 'q7': {message}"):
         rl.score_rankings({"q7": ["a"], "q1": []}, {"q1": ["a"], "q7": ["a"]}, [bad @ 1])
 
 
@@ -194,7 +194,7 @@ def test_what_was_retrieved_is_kept_when_metrics_fail(tmp_path: Path) -> None:
 
     metric("late")(lambda ranking: ranking.relevant[9])
     metric("bad")(divide_by_zero)
-    with pytest.raises(MetricFailed, match=r"late@2, query .*: the metric's own function failed") as failure:
+    with pytest.raises(MetricFailed, match=r"late@2, question .*: the metric's own function failed") as failure:
         rl.evaluate(system, data, metrics=["late", "ndcg", "bad"], ks=(2,))
     kept = failure.value.evaluation
     assert list(map(str, kept.scores.metrics)) == ["ndcg@2"]
@@ -209,9 +209,9 @@ def test_what_was_retrieved_is_kept_when_metrics_fail(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        ([0.5, math.nan], "bad, query 'q2': found nan"),
-        ([0.5], r"bad: found values of the shape \(1,\); expected one a query, \(2,\)"),
-        ("no", "bad, 2 queries at once: the metric's own function failed: ValueError"),
+        ([0.5, math.nan], "bad, question 'q2': found nan"),
+        ([0.5], r"bad: found values of the shape \(1,\); expected one a question, \(2,\)"),
+        ("no", "bad, 2 questions at once: the metric's own function failed: ValueError"),
     ],
 )
 def test_what_a_vectorized_function_may_not_do(found: Any, message: str) -> None:

@@ -127,4 +127,4 @@ def test_errors_name_what_is_wrong() -> None:
 def test_metrics_are_values_or_texts_and_each_is_taken_once() -> None:
     scores = score_rankings(RANKINGS, RELEVANT, [NDCG @ 5, "NDCG@5", "map"])
     assert scores.metrics == (parse("ndcg@5"), parse("ap"))
-    assert repr(scores) == "RankingScores(2 metrics, 4 queries; print() shows the means)"
+    assert repr(scores) == "RankingScores(2 metrics, 4 questions; print() shows the means)"

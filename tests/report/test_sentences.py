@@ -66,7 +66,7 @@ FIRST = ("rr", "hit_rate")
         ),
         pytest.param(
             [1, 2], [1, 2], {},
-            "did not change MRR@3 for any query: it stays at 0.750 on 2 queries.", id="no change",
+            "did not change MRR@3 for any question: it stays at 0.750 on 2 queries.", id="no change",
         ),
     ],
 )  # fmt: skip
@@ -79,7 +79,7 @@ def test_without_a_fair_pair_or_labels_no_lift_is_reported(ranked):
     cut = ranked([1, 2, 3], reranked=[1, 1, 1], top_n=2).reranker_lift("rr@3")
     assert lift_sentence(cut).startswith("Lift is not reported: rerank returned no more than 2 hits")
     nothing = ranked([1], reranked=[1], unlabelled=[0])
-    assert lift_sentence(nothing.reranker_lift("rr@3")).startswith("No query has labels")
+    assert lift_sentence(nothing.reranker_lift("rr@3")).startswith("No question has labels")
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_without_a_fair_pair_or_labels_no_lift_is_reported(ranked):
         (DOWN, UP, "old is better than new: MRR@3 0.917 against 0.444, statistically significant on 36 queries."),
         ([1, 2, 1], [1, 1, 1],
          "No clear difference between new and old: MRR@3 1.000 against 0.833, which may be chance on 3 queries."),
-        ([1, 2], [1, 2], "new and old have the same MRR@3, 0.750, on 2 queries: none differs."),
+        ([1, 2], [1, 2], "new and old have the same MRR@3, 0.750, on 2 questions: none differs."),
     ],
     ids=["better", "worse", "chance", "equal"],
 )  # fmt: skip
@@ -101,16 +101,16 @@ def test_two_systems_are_a_pair(ranked, old, new, sentence):
 def test_one_stage_has_a_mean_and_no_verdict(ranked):
     evaluation = ranked([1, 2, None, 1])
     text = one_stage_sentence(evaluation, parse("rr@3"))
-    assert re.fullmatch(r"MRR@3 is 0\.625 \(95% interval 0\.\d{3} to 0\.\d{3}\) on 4 queries\.", text)
-    assert "No query has labels" in one_stage_sentence(ranked([1], unlabelled=[0]), parse("rr@3"))
+    assert re.fullmatch(r"MRR@3 is 0\.625 \(95% interval 0\.\d{3} to 0\.\d{3}\) on 4 questions\.", text)
+    assert "No question has labels" in one_stage_sentence(ranked([1], unlabelled=[0]), parse("rr@3"))
     rates = ranked([1, 2, None, 1], metrics=("rr", "hit_rate"))
     assert one_stage_sentence(rates, parse("rr@3")) == (
-        "The right passage comes first for 2 of 4 questions and is among the first 3 for 3."
+        "The right passage comes first for 2 of 4 questions and is in the top 3 for 3."
     )
 
 
 def test_failures_are_counted(ranked):
-    assert failure_sentence(ranked([1, 2, 3, None, RuntimeError("down")])) == "1 of 5 queries failed and counts 0."
+    assert failure_sentence(ranked([1, 2, 3, None, RuntimeError("down")])) == "1 of 5 questions failed and counts 0."
     assert failure_sentence(ranked([1, 2])) == ""
     assert failure_analysis_depth(ranked([1, 2]), parse("rr")) is None
 
@@ -128,7 +128,7 @@ def test_failures_are_counted(ranked):
         ([("found", 325), ("below_k", 44), ("not_retrieved", 20)],
          "325 of 389 facts (84%) are found in the top 10; most of the rest (44) are ranked too low (below 10)."),
         ([("failed", 2), ("found", 1), ("below_k", 1), ("not_retrieved", 2)],
-         ("1 of 6 facts (17%) is found in the top 10; of the rest, 2 are of queries that failed; 2 not retrieved; "
+         ("1 of 6 facts (17%) is found in the top 10; of the rest, 2 are of questions that failed; 2 not retrieved; "
          "1 ranked too low (below 10).")),
     ],
 )  # fmt: skip
@@ -154,7 +154,7 @@ def test_the_baseline_may_be_best_and_nothing_may_be_comparable(ranked):
     unfair = rl.compare({"old": ranked([1, 2], top_n=2), "new": ranked([1, 2])}, primary="rr@3")
     assert comparison_sentence(unfair) == "No verdict: no system can be compared with old in MRR@3."
     blank = ranked([1], unlabelled=[0])
-    assert "No query has labels" in comparison_sentence(rl.compare({"a": blank, "b": blank}, primary="rr@3"))
+    assert "No question has labels" in comparison_sentence(rl.compare({"a": blank, "b": blank}, primary="rr@3"))
 
 
 LONG = "recursive:1000/100 · minilm · hybrid + bm25 · late-interaction number"
@@ -190,9 +190,9 @@ def test_systems_that_failed_whole_are_named_in_the_verdict(ranked):
         return error.value.evaluation
 
     both = comparison_sentence(rl.compare({"old": failed(3), "new": failed(3)}, primary="rr@3"))
-    assert both == "Every query of every system failed, so nothing was measured."
+    assert both == "Every question of every system failed, so nothing was measured."
     one = comparison_sentence(rl.compare({"old": failed(3), "new": ranked([1, 1, 1])}, primary="rr@3"))
-    assert one.endswith("which may be chance on 3 queries; every query of old failed.")
+    assert one.endswith("could be chance with 3 questions; every question of old failed.")
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,11 @@ def test_systems_that_failed_whole_are_named_in_the_verdict(ranked):
 def test_what_was_tried_is_not_advised(tried, has_reranker, advice):
     lost = [OutcomeFacts("not_retrieved", None, 5, ("q",))]
     told = next_step(10, lost, 10, has_reranker=has_reranker, tried=tried)
-    assert told == f"Next: try {advice}: 5 of 10 facts are not found by rank 10, and they are not retrieved."
+    assert told == f"Next: try {advice}: 5 of 10 facts are missing from the top 10; all 5 were never retrieved."
 
 
 def test_where_little_is_lost_other_things_are_advised():
     lost = [OutcomeFacts("not_retrieved", None, 1, ("q",))]
     told = next_step(100, lost, 10, has_reranker=False)
-    assert told.startswith(
-        "Next: look at latency and cost, or ask harder questions: 99 of 100 facts are found by rank 10"
-    )
+    assert told.startswith("Next: look at latency and cost, or ask harder questions: 99 of 100 facts are in the top 10")
     assert next_step(0, [], 10, has_reranker=False) == ""

@@ -76,7 +76,7 @@ def test_rankings_without_a_labelled_id_are_said_to_have_none(files):
 
 
 def test_rankings_and_labels_without_a_common_query_are_refused():
-    with pytest.raises(ConfigurationError, match=r"found no query in common: rankings of queries as '1', labels of"):
+    with pytest.raises(ConfigurationError, match=r"found no question in common: rankings of questions as '1'"):
         rl.score_rankings({"1": ["d1"]}, {"q1": ["d1"]})
 
 

@@ -51,7 +51,7 @@ def go_on(path: Path, **changes: Any) -> None:
 def test_a_sweep_is_not_gone_on_with_unless_asked(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
     with pytest.raises(
-        ConfigurationError, match=r"found a sweep there already \(0 cells finished\).*--resume.*--output"
+        ConfigurationError, match=r"found a sweep there already \(0 configurations finished\).*--resume.*--output"
     ):
         begun(tmp_path / "sweep")
     go_on(tmp_path / "sweep")
@@ -221,7 +221,7 @@ def test_cells_of_other_queries_or_without_the_metric_that_decides_count_as_fail
     sweep = Sweep(dataset=island, chunkers="recursive:200/0", retrievers="bm25", ks=1, primary="ndcg@1")
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     key = result.results[0].cell.key
-    with pytest.raises(RunError, match=r"damaged: found other queries than the sweep's; .*continue with --resume"):
+    with pytest.raises(RunError, match=r"damaged: found other questions than the sweep's; .*continue with --resume"):
         SweepFolder(result.folder).load(key, replace(island, queries=island.queries[:2]), is_cell=True)
     head = json.loads((result.folder / "sweep.json").read_text(encoding="utf-8"))
     (result.folder / "sweep.json").write_text(json.dumps(head | {"primary": "rr@7"}), encoding="utf-8")

@@ -56,12 +56,12 @@ def test_hits_of_what_is_not_there(ranked):
     evaluation = ranked([1])
     with pytest.raises(ConfigurationError, match="stage: found 'rerank'; expected one of retrieve"):
         evaluation.hits("q0000", "rerank")
-    with pytest.raises(DatasetError, match="there is no such query"):
+    with pytest.raises(DatasetError, match="there is no such question"):
         evaluation.hits("q9")
 
 
 def test_a_run_says_in_one_line_what_it_is_and_prints_no_texts(ranked):
-    assert repr(ranked([1], reranked=[2]).run) == "Run(retrieve + rerank, 1 query, 0 failed)"
+    assert repr(ranked([1], reranked=[2]).run) == "Run(retrieve + rerank, 1 question, 0 failed)"
 
 
 def test_metrics_are_ordered_among_themselves_alone():

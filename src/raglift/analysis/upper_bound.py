@@ -390,8 +390,9 @@ class Headroom:
         """What a perfect reranker over the same candidates would score."""
         most = "" if self.is_exact else "≤ "
         figures = f"Recall@{self.k} {most}{self.mean_recall:.3f}, NDCG@{self.k} {most}{self.mean_ndcg:.3f}"
-        figures = "no question is labelled" if math.isnan(self.mean_recall) else figures
-        return f"Best possible with these candidates (perfect reranker): {figures}"
+        if math.isnan(self.mean_recall):
+            return "no question is labelled"
+        return f"A perfect order of these candidates would reach {figures}"
 
     def __str__(self) -> str:
         return lines_text([self.sentence, *([str(self.label_sources)] if self.label_sources.by_model else [])])

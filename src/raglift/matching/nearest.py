@@ -171,7 +171,7 @@ def lost_labels_note(text: str, query_id: str, documents: Sequence[Document]) ->
         if found is not None and found.likeness >= _EDITED
         else "are these answers rather than passages? A label is a passage of a document, word for word"
     )
-    first = f"the first, “{excerpt(text, _SHOWN)}” of query {query_id}"
+    first = f"the first, “{excerpt(text, _SHOWN)}” of question {query_id}"
     if found is None:
         return f"no label text occurs in any document: {why}; no passage is like {first}"
     return (

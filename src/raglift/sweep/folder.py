@@ -159,7 +159,7 @@ class SweepFolder:
         except ConfigurationError as error:
             raise self.damaged(str(error)) from None
         if len(set(cells)) < len(cells):
-            raise self.damaged("configurations: found one twice; expected each once")
+            raise self.damaged("cells: found one twice; expected each once")
         return cells
 
     def damaged(self, found: str) -> RunError:

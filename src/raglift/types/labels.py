@@ -209,7 +209,7 @@ class Query:
     def __post_init__(self) -> None:
         """Raise for what is wrong; write lists as tuples, and the grade of what was judged irrelevant as 0."""
         faults: list[Fault] = []
-        location = Location(f"Question {quoted(self.id)}" if isinstance(self.id, str) else "Question", faults)
+        location = Location(f"Query {quoted(self.id)}" if isinstance(self.id, str) else "Query", faults)
         check_id(self.id, location / "id")
         check_text(self.text, location / "text")
         facts = tuple_of(Fact, self.facts, location / "facts")

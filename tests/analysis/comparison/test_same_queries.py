@@ -43,15 +43,15 @@ def test_a_subset_is_compared_on_what_all_share_and_says_so():
     assert comparison.query_ids == ("q1", "q3")
     assert comparison.row("whole").n == comparison.row("part").n == 2
     assert comparison.notes == (
-        "part was not asked 3 queries of whole: q0, q2, q4",
-        "other was not asked 2 queries of whole: q0, q2",
-        "compared on the 2 queries that all systems answered",
+        "part was not asked 3 questions of whole: q0, q2, q4",
+        "other was not asked 2 questions of whole: q0, q2",
+        "compared on the 2 questions that all systems answered",
     )
     turned = compare({"part": part, "whole": whole}, primary="rr@3")
     assert turned.query_ids == ("q3", "q1")
     assert turned.notes == (
-        "part was not asked 3 queries of whole: q0, q2, q4",
-        "compared on the 2 queries that all systems answered",
+        "part was not asked 3 questions of whole: q0, q2, q4",
+        "compared on the 2 questions that all systems answered",
     )
 
 
@@ -61,7 +61,7 @@ def test_no_query_that_all_share():
         "b": measured(query("q0")),
         "c": measured(query("q1")),
     }
-    with pytest.raises(ConfigurationError, match="found no query that all systems answered"):
+    with pytest.raises(ConfigurationError, match="found no question that all systems answered"):
         compare(systems, primary="rr@3")
 
 
@@ -70,12 +70,12 @@ def test_no_query_that_all_share():
     [
         (
             query("q1", text="another answer that is long enough"),
-            "the labels of 1 query differ between 'a' and 'b': f",
+            "the labels of 1 question differ between 'a' and 'b': f",
         ),
-        (query("q1", answerable=False), "the labels of 1 query differ between 'a' and 'b': found q1"),
-        (query("q1", facts=()), "the labels of 1 query differ"),
-        (query("q1", text="What was it?"), "the labels of 1 query"),
-        (dataclasses.replace(query("q1"), text="What was q1?"), "the text of 1 query differs between 'a' and 'b'"),
+        (query("q1", answerable=False), "the labels of 1 question differ between 'a' and 'b': found q1"),
+        (query("q1", facts=()), "the labels of 1 question differ"),
+        (query("q1", text="What was it?"), "the labels of 1 question"),
+        (dataclasses.replace(query("q1"), text="What was q1?"), "the text of 1 question differs between 'a' and 'b'"),
     ],
 )
 def test_changed_labels_are_no_fair_pair(changed, message):
@@ -92,7 +92,7 @@ def test_other_tags_and_other_documents_are_noted():
     )
     documents = measured(query("q0", tags=("easy",)), documents=(Document("d", "another text altogether"),))
     assert compare({"a": first, "b": documents}, primary="rr@3").notes == (
-        "the documents of the dataset differ between a and b; queries and labels do not",
+        "the documents of the dataset differ between a and b; questions and labels do not",
     )
 
 
@@ -117,7 +117,7 @@ def test_the_same_labels_of_another_judge_are_compared_and_noted():
 
 def test_other_labels_of_another_judge_are_refused_by_name():
     other = judged("q0", facts=(Fact((Passage("something else altogether", annotator=JUDGE),)),))
-    with pytest.raises(ConfigurationError, match=r"labels of 1 query differ") as caught:
+    with pytest.raises(ConfigurationError, match=r"labels of 1 question differ") as caught:
         compare({"a": measured(query("q0")), "b": measured(other)}, primary="rr@3")
     assert "('a': labels by people; 'b': labels: 1 passage judged by openai:gpt-4o-mini" in str(caught.value)
 

@@ -22,7 +22,7 @@ def test_there_is_nothing_to_warn_of_where_all_is_alike(ranked):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("count", "text"), [(29, "only 29 labelled queries"), (1, "only 1 labelled query")])
+@pytest.mark.parametrize(("count", "text"), [(29, "only 29 labelled questions"), (1, "only 1 labelled question")])
 def test_fewer_than_thirty_queries(ranked, count, text):
     (warning,) = warnings(ranked([1] * count), ranked([2] * count))
     assert warning.startswith(text)
@@ -33,7 +33,7 @@ def test_fewer_than_thirty_queries(ranked, count, text):
 def test_the_best_of_many_on_the_queries_that_chose_it(ranked, queries, can_be_checked):
     systems = {"a": ranked([2] * queries), "b": ranked([1] * queries), "c": ranked([3] * queries)}
     (warning,) = compare(systems, primary="rr@3", baseline="a").warnings
-    assert warning.startswith("b was picked as the best of 3 on these same queries")
+    assert warning.startswith("b was picked as the best of 3 on these same questions")
     assert ("recommend()" in warning) == can_be_checked
 
 
@@ -42,7 +42,7 @@ def test_failures_that_differ(ranked):
     down = RuntimeError("down")
     systems = {"a": ranked([1] * 30), "b": ranked([down, down, *[1] * 28]), "c": ranked([down, *[1] * 29])}
     found = compare(systems, primary="rr@3").warnings
-    assert "not the same number of queries failed and count 0: 2 of b; 1 of c; 0 of a" in found
+    assert "not the same number of questions failed and count 0: 2 of b; 1 of c; 0 of a" in found
     assert warnings(ranked([down, *[1] * 29]), ranked([down, *[1] * 29])) == ()
 
 
@@ -100,7 +100,7 @@ def test_queries_that_a_profile_leaves_out_of_one_system(ranked):
     values[:, :, :4] = np.nan
     empty = dataclasses.replace(whole, scores=dataclasses.replace(whole.scores, values=values))
     (warning,) = warnings(whole, empty, names=["whole", "empty"])
-    assert warning == "not the same number of queries have a value: 40 of whole; 36 of empty"
+    assert warning == "not the same number of questions have a value: 40 of whole; 36 of empty"
 
 
 @pytest.mark.slow
@@ -109,5 +109,5 @@ def test_a_higher_mean_from_fewer_wins_is_told(ranked):
     base, other = [2] * 15 + [None] * 10, [3] * 15 + [1] * 10
     found = compare({"a": ranked(base), "b": ranked(other)}, primary="rr@3")
     assert found.row("b").verdict == "better"
-    told = "b has the higher mean MRR@3 than a, and loses more queries (15) than it wins (10): it wins by more"
+    told = "b has the higher mean MRR@3 than a, and loses more questions (15) than it wins (10): it wins by more"
     assert told in " ".join(str(found).split())

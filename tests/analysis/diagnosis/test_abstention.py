@@ -130,7 +130,7 @@ def test_too_few_queries_are_told_with_how_many_it_takes():
 
 
 def test_a_dataset_without_unanswerable_queries_is_refused():
-    with pytest.raises(ConfigurationError, match="3 labelled queries and 0 marked unanswerable"):
+    with pytest.raises(ConfigurationError, match="3 labelled questions and 0 marked unanswerable"):
         measured(FEW[:3]).abstention()
 
 
@@ -152,5 +152,5 @@ def test_rankings_without_scores_and_sessions_have_no_threshold():
         plain.abstention()
     data = plain.dataset
     sessions = [rl.Session(query.id, [rl.Call.of(query.text, [rl.Chunk("text a", id="a")])]) for query in data.queries]
-    with pytest.raises(ConfigurationError, match="abstention: found sessions or repeated queries; expected one"):
+    with pytest.raises(ConfigurationError, match="abstention: found sessions or repeated questions; expected one"):
         rl.evaluate_sessions(sessions, data).abstention()

@@ -186,7 +186,7 @@ def test_without_labels_nothing_is_lost() -> None:
     losses = evaluate(FakeRetriever({}), Dataset((query("q"),)), ks=(1,)).failure_analysis()
     assert losses.facts == 0
     assert all(loss.facts == 0 for loss in losses.losses)
-    assert "No query has a fact." in str(losses)
+    assert "No question has a fact." in str(losses)
 
 
 def test_a_depth_that_was_not_asked_of_the_system_is_refused() -> None:

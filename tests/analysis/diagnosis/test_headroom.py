@@ -92,7 +92,7 @@ def test_each_chunk_proving_one_fact_is_exact_and_the_better_grade_comes_first()
     assert found.is_exact
     assert found.mean_recall == pytest.approx(2 / 3)
     assert found.mean_ndcg == pytest.approx(1)
-    assert str(found) == "Best possible with these candidates (perfect reranker): Recall@2 0.667, NDCG@2 1.000"
+    assert str(found) == "A perfect order of these candidates would reach Recall@2 0.667, NDCG@2 1.000"
 
 
 def test_two_chunks_that_only_together_cover_a_passage_cannot_both_be_first() -> None:
@@ -131,7 +131,7 @@ def test_failed_queries_count_0_and_unlabelled_ones_are_left_out() -> None:
 def test_without_labels_there_is_nothing_to_reach() -> None:
     found = evaluate(FakeRetriever({}), Dataset((Query("q", "?"),)), ks=(1,)).headroom()
     assert math.isnan(found.mean_recall)
-    assert str(found) == "Best possible with these candidates (perfect reranker): no query is labelled"
+    assert str(found) == "no question is labelled"
 
 
 @pytest.mark.parametrize("k", [0, 7, True, 1.0])

@@ -53,11 +53,11 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
 @pytest.mark.slow
 def test_what_was_measured_is_named(page):
     names = dict(page.measured)
-    assert names["Retriever"].startswith("fake (36 queries)")
-    assert names["Dataset"].startswith("stones: 36 queries, 36 facts (hash ")
-    assert names["Failed queries"] == "0"
+    assert names["Retriever"].startswith("fake (36 questions)")
+    assert names["Dataset"].startswith("stones: 36 questions, 36 facts (hash ")
+    assert names["Failed questions"] == "0"
     assert names["Match rule"].startswith("containment: ")
-    assert (names["Primary metric"], names["Candidates"]) == ("MRR@3", "6 per query")
+    assert (names["Primary metric"], names["Candidates"]) == ("MRR@3", "6 per question")
     assert names["Measured on"].endswith(" UTC")
     assert names["Versions"].startswith("raglift ")
     assert "Python 3" in names["Versions"]
@@ -69,12 +69,12 @@ def test_loss_tags_and_moved_queries_have_their_sections(reranked, page):
     losses = reranked.failure_analysis(3)
     lost = section(document, "Where recall was lost")
     assert texts(lost.tables[0].rows)[0][:2] == ["found by rank 3", str(losses.of("found").facts)]
-    assert any(text.startswith("Best possible with these candidates (perfect reranker): ") for text in lost.paragraphs)
+    assert any(text.startswith("A perfect order of these candidates would reach ") for text in lost.paragraphs)
     tags = section(document, "By tag").tables[0]
     assert [cells[0] for cells in texts(tags.rows)] == ["easy", "hard", "(no tag)"]
     moved = section(document, "Winners and losers").tables
     assert [table.caption for table in moved] == [
-        "The queries that moved up most", "The queries that moved down most",
+        "The questions that moved up most", "The questions that moved down most",
     ]  # fmt: skip
     assert texts(moved[1].rows)[0] == ["q0002", "Where does stone number 0002 lie?", "1.000 → 0.500", "1 → 2"]
     figures = [figure for one in document.sections for figure in one.figures]
@@ -83,9 +83,11 @@ def test_loss_tags_and_moved_queries_have_their_sections(reranked, page):
 
 def test_few_queries_failures_and_notes_are_told(ranked):
     document = evaluation_page(ranked([1, 2, RuntimeError("down")], reranked=[1, 1, 1], unlabelled=[1]))
-    assert document.warnings[0] == "1 of 3 queries failed and counts 0. The first, q0002: retrieve: RuntimeError: down"
-    assert document.warnings[1].startswith("only 2 labelled queries: ")
-    assert dict(document.measured)["Failed queries"] == "1 (scored as 0)"
+    assert (
+        document.warnings[0] == "1 of 3 questions failed and counts 0. The first, q0002: retrieve: RuntimeError: down"
+    )
+    assert document.warnings[1].startswith("only 2 labelled questions: ")
+    assert dict(document.measured)["Failed questions"] == "1 (scored as 0)"
     assert any("no labels" in note for note in document.notes)
 
 
@@ -95,10 +97,10 @@ def test_of_a_run_that_failed_whole_no_zeros_are_charted(ranked):
     with pytest.raises(QueryFailed) as caught:
         ranked([down, down, down], reranked=[1, 1, 1])
     document = evaluation_page(caught.value.evaluation)
-    assert document.warnings[0] == "All 3 queries failed and count 0. The first, q0000: retrieve: RuntimeError: down"
-    assert document.lead == "All 3 queries failed and count 0."
+    assert document.warnings[0] == "All 3 questions failed and count 0. The first, q0000: retrieve: RuntimeError: down"
+    assert document.lead == "All 3 questions failed and count 0."
     assert not document.headline.rows
-    assert [one.heading for one in document.sections] == ["Why queries failed"]
+    assert [one.heading for one in document.sections] == ["Why questions failed"]
     partly = evaluation_page(ranked([down, down, 1], reranked=[1, 1, 1]))
     assert partly.headline.rows
     assert "Quality by depth (k)" in [one.heading for one in partly.sections]
@@ -106,7 +108,7 @@ def test_of_a_run_that_failed_whole_no_zeros_are_charted(ranked):
 
 def test_no_labels_and_no_fair_pair_still_make_a_page(ranked):
     blank = evaluation_page(ranked([1, 2], reranked=[2, 1], unlabelled=[0, 1]))
-    assert blank.lead == "No query has labels that count, so MRR@3 cannot be computed."
+    assert blank.lead == "No question has labels that count, so MRR@3 cannot be computed."
     assert not any(one.heading in ("Where recall was lost", "By tag") for one in blank.sections)
     cut = evaluation_page(ranked([1, 2, 3], reranked=[1, 1, 1], top_n=2), primary="rr@3")
     assert "cannot be compared" in cut.lead
@@ -122,8 +124,8 @@ def test_the_page_is_whole_in_a_browser(page, open_page):
     page.evaluate("location.hash = '#details'")
     page.wait_for_selector("figure svg, figure canvas")
     assert page.locator("figure").count() == 2
-    assert "36 of 36 queries" in page.locator("#explorer").text_content()
+    assert "36 of 36 questions" in page.locator("#explorer").text_content()
     page.locator("#details .mark-rect path").last.click()  # the largest loss, in the chart of winners and losers
     page.wait_for_selector(".query-head .id")
-    assert page.evaluate("location.hash").startswith("#queries?query=q")
+    assert page.evaluate("location.hash").startswith("#questions?query=q")
     assert page.locator(".standing").first.inner_text().startswith("rank 1 → ")

@@ -14,7 +14,7 @@ from raglift.results.comparison import compare
 
 GOLDEN = """\
 stones: 2 systems compared
-12 queries, 11 of them labelled, 11 facts; match by containment
+12 questions, 11 of them labelled, 11 facts; match by containment
 Baseline: sparse (the first of two).
 
 dense is better than sparse: MRR@3 0.909 against 0.591, statistically significant on 11 queries.
@@ -24,7 +24,7 @@ system           MRR@3 [95%]         difference [95%]      p  verdict
 dense   0.909 [{other.low:.3f}, {other.high:.3f}]  +0.318 [{low}, {high}]  0.039  better
 sparse  0.591 [{base.low:.3f}, {base.high:.3f}]                                  baseline
 
-! only 11 labelled queries: below 30, intervals and p-values are unreliable"""
+! only 11 labelled questions: below 30, intervals and p-values are unreliable"""
 
 
 @pytest.fixture
@@ -131,11 +131,11 @@ def test_what_is_asked_of_a_comparison_by_a_wrong_name(comparison):
         comparison.row("bm25")
     with pytest.raises(ConfigurationError, match="found ndcg@3, which was not compared; expected one of rr@3, rr@1"):
         comparison.row("dense", NDCG @ 3)
-    assert repr(comparison) == "Comparison('sparse', 'dense'; rr@3, 12 queries; print() shows the table)"
+    assert repr(comparison) == "Comparison('sparse', 'dense'; rr@3, 12 questions; print() shows the table)"
 
 
 def test_where_no_query_has_a_value_nothing_is_counted_and_nothing_is_nan(ranked):
     nothing = ranked([1, 2], unlabelled=[0, 1], metrics=["rr", "context_tokens"])
     text = str(compare({"a": nothing, "b": nothing}, primary="rr@3"))
-    assert "No query has labels that count, so MRR@3 cannot be computed." in text
+    assert "No question has labels that count, so MRR@3 cannot be computed." in text
     assert "nan" not in text

@@ -27,8 +27,8 @@ def text_of(cost, environment=MACHINE):
 
 GOLDEN = """\
 Cost
-rerank: 2 of these queries failed and are left out
-Latency of 50 queries, one at a time, models warm, cache off, on A Fast One (2 cores)
+rerank: 2 of these questions failed and are left out
+Latency of 50 questions, one at a time, models warm, cache off, on A Fast One (2 cores)
 stage         p50      p95  queries/s in the run
 ────────────────────────────────────────────────
 retrieve  4.10 ms  6.02 ms                   240
@@ -85,6 +85,6 @@ def test_queries_that_failed_in_the_run_are_said_to_be_missing():
     data = Dataset.from_dict({"who kept the light?": ["Halvard kept the light"], "why?": ["because of the fog"]})
     table = {"who kept the light?": ["Halvard kept the light"], "why?": RuntimeError("down")}
     shown = str(evaluate(FakeRetriever(table), data, ks=(1,), latency=2, retries=0))
-    assert "Latency of 1 query, one at a time" in shown
-    assert "\nQueries that failed in the run are not among these: 1\n" in shown
+    assert "Latency of 1 question, one at a time" in shown
+    assert "\nQuestions that failed in the run are not among these: 1\n" in shown
     assert "not among these" not in str(evaluate(FakeRetriever(table), data, ks=(1,), retries=0))

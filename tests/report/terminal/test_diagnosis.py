@@ -119,7 +119,7 @@ def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_term
 
 
 def test_queries_without_labels_are_told_from_those_without_an_answer() -> None:
-    assert "! The query is excluded from all averages: it has no labels that count." in str(
+    assert "! The question is excluded from all averages: it has no labels that count." in str(
         explanation(Query("q", "?"))
     )
     assert "not answerable" in str(explanation(Query("q", "?", answerable=False)))

@@ -45,10 +45,10 @@ def evaluation():
 
 GOLDEN = """\
 island: fake + fake
-3 queries, 2 of them labelled, 2 facts; 5 candidates; match by containment
+3 questions, 2 of them labelled, 2 facts; 5 candidates; match by containment
 
-The reranker made no clear difference: MRR@1 went from 0.500 to 1.000, which may be chance on 2
-queries.
+The reranker made no clear difference: MRR@1 went from 0.500 to 1.000, a difference this small could
+be chance with 2 questions.
 
 metric    before           after [95%]               lift [95%]      p
 ───────────────────────────────────────────────────────────────────────────────────────
@@ -56,16 +56,17 @@ MRR@1      0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  not si
 Recall@1   0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  exploratory
 
 Where recall was lost
-Next: ask harder questions, or look at a lower k: all 2 facts are found by rank 1.
-Best possible with these candidates (perfect reranker): Recall@1 1.000, NDCG@1 1.000.
-What became of each fact of the labelled queries
-outcome          facts  share  queries  for example
-───────────────────────────────────────────────────
-found by rank 1      2   100%        2
+Next: ask harder questions, or look at a lower k: all 2 facts are in the top 1.
+A perfect order of these candidates would reach Recall@1 1.000, NDCG@1 1.000.
+Where each fact of the labelled questions ended up
+outcome          facts  share  questions  for example
+─────────────────────────────────────────────────────
+found by rank 1      2   100%          2
 
-! only 2 labelled queries: below 30, intervals and p-values are unreliable
-- 1 query excluded from all averages: no labels
-- equal scores at ranks 1 and 2, where the order alone decides which counts: 2 of 3 queries (rerank)
+! only 2 labelled questions: below 30, intervals and p-values are unreliable
+- 1 question excluded from all averages: no labels
+- equal scores at ranks 1 and 2, where the order alone decides which counts: 2 of 3 questions
+  (rerank)
 - rerank: returned at most 2 hits: no fair lift at a deeper k"""
 
 
@@ -122,7 +123,7 @@ def test_on_a_terminal_a_significant_gain_and_a_loss_have_different_colours_and_
 
 def test_one_stage_has_no_lift_column():
     text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), metrics=["mrr"]))
-    assert re.split(" {2,}", text.splitlines()[5]) == ["metric", "mean [95%]", "queries"]
+    assert re.split(" {2,}", text.splitlines()[5]) == ["metric", "mean [95%]", "questions"]
     assert "lift" not in text
     assert "before" not in text
 

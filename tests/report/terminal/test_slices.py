@@ -15,7 +15,7 @@ def test_each_tag_has_a_block_of_its_systems(ranked):
     assert rows[1][:2] == ["other", "10"]
     assert rows[3][:3] == ["easy", "base", "3‡"]
     assert rows[6][:4] == ["(no", "tag)", "base", "2‡"]
-    assert lines[-1] == "- ‡ fewer than 10 queries: these figures are unreliable."
+    assert lines[-1] == "- ‡ fewer than 10 questions: these figures are unreliable."
     assert max(map(len, lines)) <= 100
 
 

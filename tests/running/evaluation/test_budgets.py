@@ -104,12 +104,12 @@ def test_a_reranker_that_cuts_has_lift_only_where_its_hits_fill_the_budget() -> 
 
 def test_candidates_that_end_before_the_budget_are_counted() -> None:
     note = (
-        "tokens(20): the 3 candidates of 1 query come to fewer than 20 tokens, so their figures are of smaller "
+        "tokens(20): the 3 candidates of 1 question come to fewer than 20 tokens, so their figures are of smaller "
         "prompts; ask for more (k, or candidates)"
     )
     notes = measure(ks=(tokens(12), tokens(20)), metrics=["recall"]).notes
     assert [each for each in notes if "candidates of" in each] == [note]
-    assert "the 3 candidates of 2 queries come to fewer than 200 tokens" in str(measure(ks=(tokens(200),)))
+    assert "the 3 candidates of 2 questions come to fewer than 200 tokens" in str(measure(ks=(tokens(200),)))
 
 
 def test_candidates_that_are_all_there_is_are_not_counted() -> None:

@@ -78,7 +78,7 @@ def test_deeper_is_the_same_system_where_it_begins_with_the_same_hits() -> None:
     assert {metric.k for metric in evaluation.scores.metrics} == {1, 3, 4, 5, 10}
     (note,) = (note for note in evaluation.notes if "as deployed" in note)
     assert note == (
-        "retrieve: returns 4 hits as deployed; asked for 12 hits, it began with the same for the 3 queries tried"
+        "retrieve: returns 4 hits as deployed; asked for 12 hits, it began with the same for the 3 questions tried"
     )
 
 
@@ -134,7 +134,7 @@ def test_what_could_not_be_compared_is_not_taken_for_the_same() -> None:
 
     evaluation = rl.evaluate(never_deep, DATA, depth="deep", candidates=12, retries=0)
     assert texts(evaluation) == [search_four(question) for question in QUESTIONS]
-    assert any("no query tried was answered both" in note for note in evaluation.notes)
+    assert any("no question tried was answered both" in note for note in evaluation.notes)
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ def test_a_failed_query_counts_0_and_is_noted():
     assert evaluation.scores.of("retrieve", RR @ 3).tolist() == [0.5, 0.0, 0.0]
     assert evaluation.scores.of("rerank", RR @ 3).tolist() == [1.0, 0.0, 0.0]
     assert evaluation.scores.n("rerank", RR @ 3) == 3
-    assert "1 query failed and counts 0; the first, keeper: retrieve: RuntimeError: no index" in notes(evaluation)
+    assert "1 question failed and counts 0; the first, keeper: retrieve: RuntimeError: no index" in notes(evaluation)
 
 
 def test_a_query_that_fails_at_the_reranker_keeps_its_first_stage():
@@ -139,15 +139,15 @@ def test_what_comes_back_empty_counts_0_and_is_noted():
     evaluation = measure(FakeRetriever({**RESULTS, "Who kept the light?": []}), lambda query, texts: [])
     assert evaluation.scores.mean("retrieve", RR @ 3) == pytest.approx(0.5 / 3)
     assert notes(evaluation).splitlines() == [
-        "retrieve: 1 query with labels came back empty and counts 0",
-        "rerank: 2 queries with labels came back empty and count 0",
+        "retrieve: 1 question with labels came back empty and counts 0",
+        "rerank: 2 questions with labels came back empty and count 0",
     ]
     assert evaluation.mean_lift(RR @ 3) == pytest.approx(-0.5 / 3)
 
 
 def test_of_bm25_it_is_said_that_no_chunk_has_a_word_of_the_query():
     evaluation = measure(BM25Retriever([Chunk(FERRY), Chunk(KEEPER), Chunk(ROWLOCK)], language="en"), ks=(1,))
-    told = "retrieve: 1 query with labels came back empty and counts 0: no chunk has any of the words that BM25 "
+    told = "retrieve: 1 question with labels came back empty and counts 0: no chunk has any of the words that BM25 "
     assert f"{told}looked for" in notes(evaluation).splitlines()
 
 
@@ -160,7 +160,7 @@ def test_of_bm25_it_is_said_that_no_chunk_has_a_word_of_the_query():
 )
 def test_what_comes_back_empty_is_noted_as_the_profile_counts_it(profile, outcome_of_fact):
     evaluation = measure(FakeRetriever({**RESULTS, "Who kept the light?": []}), profile=profile)
-    assert f"retrieve: 1 query with labels came back empty and {outcome_of_fact}" in notes(evaluation).splitlines()
+    assert f"retrieve: 1 question with labels came back empty and {outcome_of_fact}" in notes(evaluation).splitlines()
     found = {str(metric): evaluation.scores.n("retrieve", metric) for metric in evaluation.scores.metrics}
     assert found["recall@3"] == (2 if profile == "autorag" else 3)
     assert found["precision@3"] == (2 if profile in ("autorag", "ragas") else 3)
@@ -177,14 +177,14 @@ def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():
     assert evaluation.scores.mean("retrieve", RR @ 3) == pytest.approx(0.5)
     assert np.isnan(evaluation.scores.of("retrieve", RR @ 3)[3:]).all()
     assert notes(evaluation).splitlines() == [
-        "2 queries excluded from all averages: unanswerable",
-        "1 query excluded from all averages: no labels",
+        "2 questions excluded from all averages: unanswerable",
+        "1 question excluded from all averages: no labels",
     ]
 
 
 @pytest.mark.parametrize("reranker", [None, FakeReranker({})])
 def test_no_queries_are_an_error(reranker):
-    with pytest.raises(ConfigurationError, match="found no queries in 'empty'; expected at least one"):
+    with pytest.raises(ConfigurationError, match="found no questions in 'empty'; expected at least one"):
         measure(data=Dataset((), name="empty"), reranker=reranker)
 
 
@@ -448,7 +448,7 @@ def test_label_texts_are_looked_for_in_every_document():
     }
     evaluation = evaluate(lambda query: ["nothing"], Dataset.from_dict(relevant, documents=documents), ks=(1,))
     (note,) = [note for note in evaluation.notes if "occur in none" in note]
-    assert note == "3 label texts occur in none of the documents; the first, of query q1: 'the lamp is never lit'"
+    assert note == "3 label texts occur in none of the documents; the first, of question q1: 'the lamp is never lit'"
 
 
 CAPITALS = (
@@ -463,7 +463,7 @@ def test_answers_in_place_of_passages_are_pointed_out():
     evaluation = evaluate(lambda query, k: [document.text for document in CAPITALS], data, ks=(1,))
     expected = (
         "no label text occurs in any document: are these answers rather than passages? A label is a passage of a "
-        "document, word for word; no passage is like the first, “Paris, I think” of query q1"
+        "document, word for word; no passage is like the first, “Paris, I think” of question q1"
     )
     assert expected in evaluation.notes
     assert expected in audit(data).notes
@@ -486,7 +486,7 @@ def test_a_timeout_that_cannot_apply_is_said():
     data = Dataset.from_dict({"q": ["the text that answers it"]})
     reranker = FakeReranker({})  # takes all queries at once
     evaluation = evaluate(lambda query: ["the text"], data, reranker=reranker, ks=(1,), timeout=5)
-    assert "rerank: takes all queries at once, so the timeout of one query does not apply" in evaluation.notes
+    assert "rerank: takes all questions at once, so the timeout of one question does not apply" in evaluation.notes
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_deeper_hits_that_begin_otherwise_are_not_taken() -> None:
     plain, filled = (rl.evaluate(fused, DATA, k=3, budget=budget) for budget in (None, BUDGET))
     assert texts(filled) == texts(plain)
     (note,) = short(filled)
-    assert "5 queries" in note
+    assert "5 questions" in note
     assert "hit 1 is" in note
     assert "filled" not in filled.run.spec
 
@@ -118,7 +118,7 @@ def test_a_system_is_measured_as_deployed_where_it_ranks_otherwise_or_its_depth_
         assert texts(filled) == texts(plain)
         assert values(filled) == values(plain)
         (note,) = short(filled)
-        assert note.startswith("retrieve: the hits of 5 queries")
+        assert note.startswith("retrieve: the hits of 5 questions")
 
 
 def test_a_reranker_gets_its_candidates_and_the_prompt_is_what_it_returns() -> None:
@@ -131,7 +131,7 @@ def test_a_reranker_gets_its_candidates_and_the_prompt_is_what_it_returns() -> N
     evaluation = rl.evaluate(search, DATA, reranker=backwards, candidates=6, ks=(1, 3), budget=BUDGET)
     assert set(given) == {6}
     (note,) = short(evaluation)
-    assert note.startswith("rerank: the hits of 5 queries")
+    assert note.startswith("rerank: the hits of 5 questions")
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_a_query_that_is_too_long_is_noted(tiny_cross_encoder: Path) -> None:
     long = rl.Dataset.from_dict({"who is the keeper " * 30: ["the lamp of the island"]})
     done = rl.evaluate(lambda query: TEXTS[:1], long, ks=(1,), reranker=str(tiny_cross_encoder))
     assert done.run.stages[1].read_in_part == ReadInPart(candidates=1, of=1, queries=1)
-    assert "rerank: 1 query exceeds the reranker's input limit; only the beginning was read" in done.notes
+    assert "rerank: 1 question is longer than the reranker reads; only the beginning was read" in done.notes
 
 
 def test_a_reranker_of_ones_own_may_count_and_an_error_in_it_costs_the_count_alone(retrieved: rl.Evaluation) -> None:

@@ -48,7 +48,7 @@ def test_a_run_under_other_labels_has_the_scores_of_an_evaluation_with_them(rank
 def test_compare_refuses_to_mix_labels(ranked):
     first = ranked([2, 1, None])
     again = rescore(first, labels=moved(first), **METRICS)
-    with pytest.raises(ConfigurationError, match="the labels of 1 query differ"):
+    with pytest.raises(ConfigurationError, match="the labels of 1 question differ"):
         rl.compare({"old": first, "new": again})
     assert rl.compare({"a": again, "b": rescore(ranked([1, 1, 1]), labels=moved(first), **METRICS)}).notes == ()
 
@@ -68,8 +68,8 @@ def test_queries_that_only_one_side_has_are_counted(ranked):
     again = rescore(first, labels=some, **METRICS)
     assert again.scores.n("retrieve", "rr@1") == 1
     assert [query.is_labelled for query in again.dataset] == [True, False, False]
-    assert "2 queries of the run not among the labels: unlabelled" in again.notes
-    assert "1 query of the labels not in the run: ignored" in again.notes
+    assert "2 questions of the run not among the labels: unlabelled" in again.notes
+    assert "1 question of the labels not in the run: ignored" in again.notes
     assert again.dataset.name == "stones (labels: other labels)"
 
 
@@ -100,8 +100,8 @@ def test_labels_of_other_queries_are_refused_by_name(ranked):
     for labels, message in (
         ([replace(one, text="Another question?"), two], "another text under the id: q0000"),
         ([one, one], "an id more than once: q0000"),
-        ([replace(one, id="x")], r"none of the run's queries \(x, …\)"),
-        ([], r"none of the run's queries \(no query\)"),
+        ([replace(one, id="x")], r"none of the run's questions \(x, …\)"),
+        ([], r"none of the run's questions \(no question\)"),
         ("labels.jsonl", "found a str"),
         (["q0000"], "found a list"),
     ):

@@ -180,7 +180,7 @@ def test_the_value_of_a_query_is_the_mean_over_its_runs(repeated: rl.Evaluation)
     assert values(repeated, "session_recall@10") == [0.5, 1.0, 1.0]
     assert values_by_repetition(repeated, "session_recall@10").tolist() == [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
     assert values(rl.rescore(repeated, metrics=["recall"], ks=(1,)), "recall@1") == [0.25, 1.0, 1.0]
-    assert any("each query was run 2 times" in note for note in repeated.notes)
+    assert any("each question was run 2 times" in note for note in repeated.notes)
 
 
 def test_variances_tell_runs_from_queries(repeated: rl.Evaluation, evaluation: rl.Evaluation) -> None:
@@ -244,14 +244,16 @@ def test_unknown_and_repeated_queries_are_all_listed(data: rl.Dataset) -> None:
     with pytest.raises(DatasetError) as caught:
         rl.evaluate_sessions(given, data)
     _, first, second = str(caught.value).splitlines()
-    assert 'session 1: found the query "fogg"; expected one of "fog", "steps", "who-and-when"; nearest: "fog"' in first
-    assert 'session 3: found the query "fog" a second time as repetition 1; expected' in second
+    assert (
+        'session 1: found the question "fogg"; expected one of "fog", "steps", "who-and-when"; nearest: "fog"' in first
+    )
+    assert 'session 3: found the question "fog" a second time as repetition 1; expected' in second
 
 
 def test_a_query_without_a_session_counts_as_failed(data: rl.Dataset) -> None:
     found = rl.evaluate_sessions([rl.Session("fog", [call("horn", "horn")])], data)
     assert values(found, "session_recall@10") == [0.0, 1.0, 0.0]
-    assert any("2 queries without a session" in note for note in found.notes)
+    assert any("2 questions without a session" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +334,7 @@ def test_the_text_has_a_section_of_the_sessions(evaluation: rl.Evaluation) -> No
     assert "found, left out of the context" in text
     assert "never asked for" in text
     assert "Where recall was lost" not in text
-    assert "On average, the first call found 17% of a query's facts, and all calls together 67%." in " ".join(
+    assert "On average, the first call found 17% of a question's facts, and all calls together 67%." in " ".join(
         text.split()
     )
     assert "Sessions" in evaluation.to_markdown()

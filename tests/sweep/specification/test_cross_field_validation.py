@@ -26,11 +26,11 @@ def faults(**fields: Any) -> list[str]:
         ),
         (
             {**GRID, "exclude": {"retriever": "bm25", "embedding": "bge-small"}},
-            "exclude: found an exclusion that leaves out no cell",
+            "exclude: found an exclusion that leaves out no configuration",
         ),
         (
             {**GRID, "exclude": [{"retriever": "bm25"}, {"retriever": "dense"}]},
-            "exclude: found exclusions that leave out every cell; expected at least one cell that is left",
+            "exclude: found exclusions that leave out every configuration; expected at least one configuration that is left",
         ),
         ({"retrievers": [], "systems": "a:b", "chunkers": "token:9/1"}, "retrievers: found an empty list"),
         ({"systems": [{"name": "a", "system": "b:c"}, {"name": "a", "system": "d:e"}]}, 'found the name "a" 2 times'),

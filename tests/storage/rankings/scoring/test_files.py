@@ -37,7 +37,7 @@ def test_every_labelled_query_counts(files) -> None:
         "                              bm25   dense",
         "NDCG@10                     0.3333  0.3333",
         "MRR                         0.3333  0.3333",
-        "queries (n)                      3       3",
+        "questions (n)                    3       3",
         "without a ranking, count 0       2       1",
         "rankings without labels          1       0",
     ]
@@ -58,7 +58,7 @@ def test_each_run_is_compared_with_the_first_as_compare_does(files) -> None:
         "minus bm25          difference        95% interval  p (Holm)  +  =  -",
         "dense       MRR        +0.0000  -1.0000 to +1.0000    1.0000  1  1  1",
         "dense       Recall     +0.0000  -1.0000 to +1.0000    1.0000  1  1  1",
-        "fewer than 30 queries: this says little",
+        "fewer than 30 questions: this says little",
     ]
     assert score_files(files[0], files[2]).differences() == ()
 
@@ -164,7 +164,7 @@ def test_ids_that_move_the_cursor_are_not_printed(tmp_path: Path) -> None:
 
 def test_nothing_in_common_is_said(files, tmp_path: Path) -> None:
     (tmp_path / "others.txt").write_text("1 0 a 1\n")
-    with pytest.raises(ConfigurationError, match="at least one query in both"):
+    with pytest.raises(ConfigurationError, match="in both"):
         score_files(files[0], tmp_path / "others.txt")
 
 
