@@ -112,7 +112,7 @@ def _of(comparison: Comparison, name: str) -> dict[str, float]:
     found = {cost: of(evaluation) for cost, of in _MEASURED.items()}
     if primary.k is not None:
         found[CONTEXT] = context_tokens_of(comparison, name, primary)
-        found[CHARACTERS] = _characters(evaluation, primary.k)
+        found[CHARACTERS] = characters_of_hits(evaluation, primary.k) or None
     return {cost: float(value) for cost, value in found.items() if value is not None}
 
 
@@ -134,10 +134,10 @@ def _embedding(evaluation: Evaluation) -> float | None:
     return 0.0 if _BM25.match(system) else 1.0 if _EMBEDS.match(system) else None
 
 
-def _characters(evaluation: Evaluation, k: int) -> float | None:
-    """Return how many characters the first k hits of a query hold, on average."""
+def characters_of_hits(evaluation: Evaluation, k: int | None) -> float:
+    """Return how many characters the first k hits of a query hold, on average; all hits for None, 0 without any."""
     lengths = [sum(len(hit.chunk.text) for hit in hits[:k]) for hits in last_hits(evaluation) if hits]
-    return sum(lengths) / len(lengths) if lengths else None
+    return sum(lengths) / len(lengths) if lengths else 0.0
 
 
 _MEASURED: dict[str, Callable[[Evaluation], float | None]] = {

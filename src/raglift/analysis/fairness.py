@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
+from raglift.analysis.costs import characters_of_hits
 from raglift.analysis.paired_statistics import bound_of
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
@@ -227,14 +228,16 @@ def with_prompts(fairness: Fairness, systems: Mapping[str, Evaluation], shared: 
 
 
 def tokens_sent(evaluation: Evaluation, k: int | None) -> float:
-    """Return about how many tokens the first k hits of a labelled query have, on average; NaN without their texts.
+    """Return about how many tokens the first k hits of a query have, on average; NaN without their texts.
 
     They are estimated from characters, as where chunks of different sizes are compared.
     """
-    queries = evaluation.dataset.queries
-    characters = characters_sent(match_tables_of(evaluation)[-1], k)[[query.is_labelled for query in queries]]
-    sent = _mean(characters)
-    return sent / scale_of_labels(queries, token_counter({"": evaluation})) if sent else math.nan
+
+    def estimated() -> float:
+        characters = characters_of_hits(evaluation, k)
+        return characters / scale_of_labels(evaluation.dataset.queries, token_counter({"": evaluation})) or math.nan
+
+    return evaluation.once(("tokens sent", k), estimated)
 
 
 def at_scale(evaluation: Evaluation, metrics: Sequence[Metric], scale: float, counter: TokenCounts) -> Evaluation:

@@ -229,7 +229,8 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
             f"top {k}, so little is left to gain."
         )
     was = "was" if most.facts == 1 else "were"
-    these = ("it" if lost == 1 else f"all {lost:,}") if most.facts == lost else f"{most.facts:,} of them"
+    every = {1: "it", 2: "both"}.get(lost, f"all {lost:,}")
+    these = every if most.facts == lost else f"{most.facts:,} of them"
     not_found = f"{lost:,} of {facts:,} facts {'is' if lost == 1 else 'are'} missing from the top {k}"
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",

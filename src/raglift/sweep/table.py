@@ -67,8 +67,6 @@ def cells_table(result: SweepResult, advised: Recommendation | None) -> Table:
         result.fairness,
         lambda one: one != result.primary and all(one in row.evaluation.scores.metrics for row in rows),
         lambda row, one: mean_after(row.evaluation, one),
-        lambda row: row.entry.cell.name,
-        costs,
     )
     percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
     return table_from(columns, rows, "Every measured configuration, the best first", sortable=True, confidence=percent)
@@ -106,12 +104,12 @@ def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | 
             definition="Question by question, this minus the one with the highest mean; intervals are not adjusted",
         )
         yield Column(
-            "p (corrected)",
+            "p",
             lambda row: (
                 "" if row.contender is None or row.contender.system == advised.best else p_text(row.contender.p)
             ),
             value=lambda row: None if row.contender is None else row.contender.p,
-            definition="Of being the best of all configurations",
+            definition="Of being the best of all configurations, corrected for their number",
         )
         yield Column(
             "verdict",

@@ -23,7 +23,7 @@ from raglift.report.recommendation import (
     recommendation_lead,
     recommendation_section,
 )
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, short_name
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of
 from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.measured import measured_together
 from raglift.report.views.tiles import comparison_tiles
@@ -404,9 +404,7 @@ def _one_cell(result: SweepResult) -> Page:
     view = sweep_view(result)
     return replace(
         page,
-        lead=" ".join(
-            filter(None, [f"{short_name(entry.cell.name)} remains: {page.lead[0].lower()}{page.lead[1:]}", view.lead])
-        ),
+        lead=" ".join(filter(None, [page.lead, view.lead])),
         title=view.title,
         measured=(("Configuration", entry.cell.name), *page.measured),
         warnings=(*(one for one in view.warnings if one not in page.warnings), *page.warnings),

@@ -12,6 +12,7 @@ from raglift.rendering.document import Cell, Column, Detail, Section, table_from
 from raglift.report.factors import effect_sentence, effects_section
 from raglift.report.format import decimals_of, difference_text, number_text, p_equation, p_text, percent_text
 from raglift.report.recommendation import check_text
+from raglift.report.sentences import short_name
 from raglift.stats.racing import RACE_METHOD
 from raglift.sweep.race import ALPHA, RungRecord
 from raglift.sweep.specification.cells import NO_RERANKER
@@ -41,8 +42,13 @@ def race_lead(result: SweepResult) -> Iterator[str]:
     yield (
         f"Of {counted(len(result.results), 'configuration')}, {eliminated:,} "
         f"{'was' if eliminated == 1 else 'were'} eliminated as significantly worse and {early:,} stopped early to save "
-        f"effort; {len(result.finished):,} {'remains' if len(result.finished) == 1 else 'remain'}."
+        f"effort; {_remaining(result)}."
     )
+
+
+def _remaining(result: SweepResult) -> str:
+    names = [short_name(one.cell.name) for one in result.finished]
+    return f"{names[0]} remains" if len(names) == 1 else f"{len(names):,} remain"
 
 
 def _eliminated_and_early(result: SweepResult) -> tuple[int, int]:

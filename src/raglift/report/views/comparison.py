@@ -279,8 +279,6 @@ def _columns(comparison: Comparison) -> list[Column[ComparisonRow]]:
             fair,
             lambda one: one != metric and one in comparison.metrics,
             beside,
-            lambda row: row.system,
-            costs,
         ),
         *costs,
     ]

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import CONTEXT, index_bytes, median_latency
+from raglift.analysis.fairness import tokens_sent
 from raglift.analysis.outcomes import OUTCOMES
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
@@ -22,7 +23,7 @@ from raglift.report.format import (
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
 from raglift.types.metric import Metric
-from raglift.utilities.display import BEYOND, TRUNCATED, counted, excerpt
+from raglift.utilities.display import BEYOND, TRUNCATED, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ _IN_WORDS = {
     "rr": "How early the first right hit comes: 1 at rank 1, 1/2 at rank 2, 1/3 at rank 3",
     "ap": "How early and how completely the facts come, from 0 to 1",
     "ndcg": "How good the order of the first k hits is, from 0 to 1: a fact counts less the lower it ranks",
-    "context_tokens": "The length of the prompt that the first k hits make; neither more nor fewer is better by itself",
+    "context_tokens": "The length of the prompt that the first k hits make, estimated if it was not scored",
 }
 
 
@@ -94,21 +95,10 @@ def named_columns(metrics: Iterable[Metric], cell: Callable[[RowT, Metric], Cell
     return [column(metric) for metric in metrics]
 
 
-TOKENS = "tokens"
-"""The column of the counted tokens of a prompt."""
-
-
 def beside_columns(
-    found: Fairness | None,
-    known: Callable[[Metric], bool],
-    mean_of: Callable[[RowT, Metric], float],
-    name: Callable[[RowT], str],
-    costs: Sequence[Column[RowT]],
+    found: Fairness | None, known: Callable[[Metric], bool], mean_of: Callable[[RowT, Metric], float]
 ) -> list[Column[RowT]]:
-    """Return the columns beside the metric that decides, where chunks differ.
-
-    The last is what each system sends, unless its tokens were counted and are among the costs.
-    """
+    """Return the columns beside the metric that decides, where chunks differ."""
 
     def column(metric: Metric) -> Column[RowT]:
         def cell(row: RowT) -> Cell:
@@ -116,16 +106,7 @@ def beside_columns(
 
         return Column(mean_title(metric), cell, definition=definition_of(metric), optional=True)
 
-    columns = [column(metric) for metric in beside_of(found) if known(metric)]
-    if found is None or found.sent is None or any(one.title == TOKENS for one in costs):
-        return columns
-    sent, k = found.sent, None if found.in_hits is None else found.in_hits.k
-    what = f"{'all hits' if k is None else counted(k, 'hit')} as deployed"
-    definition = f"The text of {what}, in tokens of {found.characters_per_token:.2f} characters"
-    tokens = Column[RowT](
-        "tokens sent", lambda row: tokens_cell(sent.get(name(row), math.nan)), definition=definition, optional=True
-    )
-    return [*columns, tokens]
+    return [column(metric) for metric in beside_of(found) if known(metric)]
 
 
 def cost_columns(
@@ -136,9 +117,13 @@ def cost_columns(
 ) -> list[Column[RowT]]:
     """Return the columns of the prompt's size, the latency and the index's size, where they are known of some row."""
     context, found = Metric(CONTEXT, decides.depth), list(rows)
-    tokens = Column[RowT](
-        TOKENS, lambda row: tokens_cell(mean(row, context)), definition=definition_of(context), optional=True
-    )
+
+    def tokens_of(row: RowT) -> Cell:
+        count = mean(row, context)
+        estimate = math.isnan(count) and decides.k is not None
+        return tokens_cell(tokens_sent(evaluation(row), decides.k) if estimate else count)
+
+    tokens = Column[RowT]("tokens", tokens_of, definition=definition_of(context), optional=True)
     latency = Column[RowT](
         "latency",
         lambda row: seconds_cell(median_latency(evaluation(row))),
@@ -158,7 +143,7 @@ _SETTINGS = ("chunker", "embedding", "retriever", "reranker", "system")
 def setting_columns(rows: Iterable[RowT], settings: Callable[[RowT], Mapping[str, str]]) -> list[Column[RowT]]:
     """Return a column for each part in which systems differ, where the parts of all are known; else nothing.
 
-    What all values of a part begin with up to a colon is in the title: `chunker (recursive)`.
+    What all values of a part begin with up to a colon is in its definition: `recursive:`.
     """
     known = [settings(row) for row in rows]
     if not all(known):
@@ -174,7 +159,8 @@ def setting_columns(rows: Iterable[RowT], settings: Callable[[RowT], Mapping[str
             value = settings(row).get(part, "")[cut:].removesuffix(_USUAL_UNIT)
             return Cell(value) if value and value != "none" else Cell("–", "muted")
 
-        columns.append(Column(f"{part} ({alike[:-1]})" if alike else part, cell, words=True))
+        definition = f"Each begins with {alike}" if alike else ""
+        columns.append(Column(part, cell, words=True, definition=definition))
     return columns
 
 

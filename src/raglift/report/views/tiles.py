@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.costs import CONTEXT
 from raglift.analysis.fairness import tokens_sent
 from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
 from raglift.analysis.paired_statistics import interval_of, scored
@@ -180,7 +179,7 @@ def comparison_tiles(
     recall = fair.recall if fair is not None and fair.decides and fair.recall in comparison.metrics else None
     shown = Metric("hit_rate", 1) if recall is None else recall
     k = comparison.primary.k if fair is None or fair.in_hits is None else fair.in_hits.k
-    within, context = (Metric(name, k) for name in ("hit_rate", CONTEXT))
+    within = Metric("hit_rate", k)
     if shown not in comparison.metrics or any(not comparison.row(name, shown).n for name in names):
         return ()
     chosen = (
@@ -197,10 +196,8 @@ def comparison_tiles(
                 if recall is None
                 else f"right passage in the top {k}: {percent_text(rate, 0)}"
             )
-        if context in comparison.metrics and not math.isnan(tokens := comparison.row(name, context).mean):
-            notes.append(f"{number_text(tokens, 0)} tokens sent")
-        elif fair is not None and fair.sent is not None and name in fair.sent:
-            notes.append(f"{number_text(fair.sent[name], 0)} tokens sent")
+        sent = tokens_sent(comparison.evaluation(name), k)
+        notes += [] if math.isnan(sent) else [f"about {number_text(sent, 0)} tokens sent"]
         verdict = comparison.deciding(name).verdict if name != comparison.baseline else "baseline"
         named = (labels or {}).get(name, name)
         tiles.append(
