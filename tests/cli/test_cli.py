@@ -73,7 +73,7 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
     (tmp_path / "rag_by_reference.py").write_text(
         "def search(query, k):\n    return ['nothing'] * k\n\ndef make():\n    return search\n", encoding="utf-8"
     )
-    (tmp_path / "q.jsonl").write_text('{"id": 1, "query": "q", "relevant": ["a text to find"]}\n', encoding="utf-8")
+    (tmp_path / "q.jsonl").write_text('{"id": 1, "question": "q", "relevant": ["a text to find"]}\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for name in ("search", "make"):
         code, out, err = run("evaluate", "q.jsonl", "--system", f"rag_by_reference:{name}", "--reranker", "none")
@@ -124,13 +124,13 @@ def test_walkthrough_without_the_text_says_how_to_get_it(run, tmp_path: Path, mo
 
 def test_a_system_that_fails_on_every_query_is_no_success(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "broken_rag.py").write_text(
-        "def search(query):\n    raise KeyError('index')\n\ndef make():\n    raise RuntimeError('no database')\n",
+        "def search(question):\n    raise KeyError('index')\n\ndef make():\n    raise RuntimeError('no database')\n",
         encoding="utf-8",
     )
     monkeypatch.chdir(tmp_path)
     code, out, err = run("evaluate", "lighthouse", "--system", "broken_rag:search", "--reranker", "none")
     assert code == 2
-    assert "every query failed; the first: retrieve: KeyError: 'index'" in err
+    assert "every question failed; the first: retrieve: KeyError: 'index'" in err
     code, out, err = run("evaluate", "lighthouse", "--system", "broken_rag:make", "--reranker", "none")
     assert (code, out) == (2, "")
     assert "broken_rag:make() failed: RuntimeError: no database" in err

@@ -28,8 +28,8 @@ def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs)
     code, out, err = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4")
     assert (code, err) == (0, "")
     comparison = rl.compare(["base", "better"], primary="mrr@3", seed=4)
-    following = "Next: raglift report base better shows every query"
-    assert out == f"{comparison}\n\n{following}; --all prints every metric, tag and query that moved\n"
+    following = "Next: raglift report base better shows every question"
+    assert out == f"{comparison}\n\n{following}; --all prints every metric, tag and question that moved\n"
     code, out, _ = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4", "--all")
     assert (code, out) == (0, f"{comparison.to_text()}\n\n{following}\n")
     assert "seed 4" in out

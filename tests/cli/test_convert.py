@@ -37,7 +37,7 @@ def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> No
 def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
     trec = FIXTURES / "trec"
     arguments = ("--topics", trec / "topics.tsv", "--documents", trec / "documents.jsonl")
-    assert "3 queries and 3 documents" in convert(trec / "qrels.txt", "-o", tmp_path / "trec", *arguments)[1]
+    assert "3 questions and 3 documents" in convert(trec / "qrels.txt", "-o", tmp_path / "trec", *arguments)[1]
     columns = ("--column", "question=Question", "--column", "passage=Evidence", "--delimiter", ";")
     columns += tuple(part for name in ("No.", "Source", "Helps", "Group") for part in ("--column", f"ignore={name}"))
     assert convert(FIXTURES / "csv" / "labels.csv", "-o", tmp_path / "csv", *columns)[0] == 0

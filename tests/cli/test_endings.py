@@ -54,12 +54,12 @@ def test_a_full_disk_is_told_in_one_line(run: Run, tmp_path: Path, monkeypatch: 
     place = "expected a place with room, and the right to it"
     assert err == f"raglift: error: what is printed: cannot be written or read: No space left on device; {place}\n"
     # An error that comes before what was printed is written is the one that is told
-    (tmp_path / "fails_always.py").write_text("def search(query):\n    raise KeyError('index')\n", encoding="utf-8")
+    (tmp_path / "fails_always.py").write_text("def search(question):\n    raise KeyError('index')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     with output_to(FULL, monkeypatch):
         code, _, err = run("evaluate", "lighthouse", "--system", "fails_always:search", "--reranker", "none", "--json")
     assert code == 2
-    assert err.splitlines()[-1].startswith("raglift: error: every query failed; the first: retrieve: KeyError")
+    assert err.splitlines()[-1].startswith("raglift: error: every question failed; the first: retrieve: KeyError")
 
 
 @full_disk
@@ -90,7 +90,7 @@ def test_without_an_output_nothing_is_printed_and_nothing_fails(run: Run, monkey
 def test_warnings_of_others_stay_as_python_shows_them(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    system = "import warnings\n\n\ndef search(query):\n    warnings.warn('old index')\n    return ['nothing']\n"
+    system = "import warnings\n\n\ndef search(question):\n    warnings.warn('old index')\n    return ['nothing']\n"
     (tmp_path / "warns.py").write_text(system, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     with pytest.warns(UserWarning, match="old index"):

@@ -55,7 +55,7 @@ def test_the_exit_codes_of_the_real_command(runs) -> None:
     assert failed.stdout.startswith("worse: FAILED (1 of 1 check)\n")
     assert (mistake.stdout, mistake.stderr.count("\n")) == ("", 1)
     assert "--latency 50" in mistake.stderr
-    assert "2 queries missing in the run: q0028, q0029" in incomplete.stdout
+    assert "2 questions missing in the run: q0028, q0029" in incomplete.stdout
     assert passed.stderr == failed.stderr == incomplete.stderr == ""
 
 
@@ -136,7 +136,9 @@ def test_on_github_there_are_annotations_and_a_summary(run, runs, monkeypatch: p
     assert code == 1
     first, *_, last = out.splitlines()
     assert first.startswith("::stop-commands::")
-    assert last.startswith("::error title=raglift gate%3A rr@3 (worse)::rr@3 is 0.667 over 30 queries; expected ≥ 0.9")
+    assert last.startswith(
+        "::error title=raglift gate%3A rr@3 (worse)::rr@3 is 0.667 over 30 questions; expected ≥ 0.9"
+    )
     assert summary.read_text(encoding="utf-8").startswith("before\n### ❌ worse: FAILED")
     code, out, err = run(*arguments, "--json")
     assert json.loads(out)["exit_code"] == 1
@@ -155,7 +157,7 @@ def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch:
     code, _, _ = run("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "--output", "run")
     assert code == 0
     code, out, _ = run("gate", "run", "--min", "ndcg@10=0.2", "--dataset", "lighthouse")
-    assert (code, "lighthouse: 43 queries, none missing" in out) == (0, True)
+    assert (code, "lighthouse: 43 questions, none missing" in out) == (0, True)
     code, _, err = run("gate", "run", "--min", "ndcg@10=0.2", "--documents", ".")
     assert (code, "--documents: found it without --dataset" in err) == (2, True)
     code, _, err = run("gate", "run", "--min", "ndcg@10=0.2", "--dataset", "nowhere.jsonl")

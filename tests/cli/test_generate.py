@@ -31,7 +31,7 @@ def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAISe
     assert code == 0, told
     assert "openai:gpt-4o-mini: 24 prompts, about" in told
     assert "up to 3 times as much" in told
-    assert f"wrote 10 queries to {queries}" in told
+    assert f"wrote 10 questions to {queries}" in told
     assert "lighthouse-synthetic: 10 of 10 questions, by openai:gpt-4o-mini, seed 0" in said
     assert len(load_dataset(queries, documents="lighthouse")) == 10
     code, said, _ = run("labels", "check", queries, "--documents", "lighthouse", "--strict", "--embedding", "none")

@@ -14,8 +14,8 @@ from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchSer
 pytestmark = pytest.mark.slow
 
 LABELS = """\
-{"id": "lamp", "query": "When is the lamp lit?", "relevant": ["lit at dusk"]}
-{"id": "bad", "query": "Bad?", "relevant": ["lit at dusk"]}
+{"id": "lamp", "question": "When is the lamp lit?", "relevant": ["lit at dusk"]}
+{"id": "bad", "question": "Bad?", "relevant": ["lit at dusk"]}
 """
 MAPPING = """
 headers: {X-Key: "${HTTP_TEST_KEY}"}
@@ -88,7 +88,7 @@ def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
         )
     assert (code, out) == (2, "")
     assert err.count(said) == 1
-    assert "every query failed, 1 of 5 of another cause" in err
+    assert "every question failed, 1 of 5 of another cause" in err
     assert not [str(x) for x in Path("runs").rglob("*")]
 
 

@@ -55,7 +55,7 @@ def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None
     assert json.loads(out)["dataset"] == "stones (labels: theirs)"
     assert rl.load_evaluation(tmp_path / "new").scores.n("rerank", "rr@1") == 1
     code, out, _ = run("rescore", saved, "--labels", labels)
-    assert "9 queries of the run not among the labels: unlabelled" in out
+    assert "9 questions of the run not among the labels: unlabelled" in out
 
 
 def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, ranked, tmp_path: Path) -> None:

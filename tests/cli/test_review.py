@@ -87,7 +87,7 @@ def test_the_page_is_opened_and_a_signal_amid_a_request_ends_it_with_what_was_sa
     assert code == 0
     assert opened == out.splitlines()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=\S+\n", out)
-    assert "added 2 queries with the labels of the runs" in err
+    assert "added 2 questions with the labels of the runs" in err
     assert f"stopped: 0 changes, saved in {tmp_path / 'labels.jsonl'}" in err
 
 

@@ -131,7 +131,7 @@ def test_files_are_compared_at_the_depth_that_all_return(run, labels: Path) -> N
     assert (row["mean"], row["baseline_mean"], row["n"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3), 3)
 
     shown = run("score", labels, new, "--baseline", old)[1]
-    assert ["Where recall was lost" in shown, "new" in shown, "no ranking of this query" in shown] == [True] * 3
+    assert ["Where recall was lost" in shown, "new" in shown, "no ranking of this question" in shown] == [True] * 3
 
 
 def test_hits_are_kept_as_a_run(run, labels: Path, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_hits_are_kept_as_a_run(run, labels: Path, tmp_path: Path) -> None:
     evaluation = load_evaluation(tmp_path / "run")
     assert (code, err) == (0, f"saved to {tmp_path / 'run'}\n")
     assert len(evaluation.dataset) == 1
-    assert "2 labelled queries without a line are left out" in evaluation.notes
+    assert "2 labelled questions without a line are left out" in evaluation.notes
     assert evaluation.scores.mean("retrieve", "rr@2") == 0.5
     assert run("score", labels, hits, hits.rename(tmp_path / "b.jsonl"), "-o", "x")[0] == 2
 

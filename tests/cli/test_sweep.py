@@ -35,10 +35,10 @@ import os, time
 from pathlib import Path
 
 def quick():
-    return lambda query: ["The horn gives two blasts.", "The lamp is lit at dusk."]
+    return lambda question: ["The horn gives two blasts.", "The lamp is lit at dusk."]
 
 def slow():
-    def search(query):
+    def search(question):
         if os.environ.get("SLEEPY"):
             Path("asked").touch()
             time.sleep(0.3)
@@ -64,12 +64,12 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert "split     recursive:1000/100" in err
     assert err.endswith("kept in runs/sizes\n")
     assert out.startswith(
-        "lighthouse: 2 of 2 cells measured\n"
+        "lighthouse: 2 of 2 configurations measured\n"
         "by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a reranker\n\n"
         "recursive:1000/100 · bm25 · none has the highest NDCG@5 of 2 (0.595), shown within 0.03"
     )
     assert "\n400/0 " in out
-    assert "\nNext: raglift report runs/sizes shows every query; raglift sweep runs/sizes --all prints " in out
+    assert "\nNext: raglift report runs/sizes shows every question; raglift sweep runs/sizes --all prints " in out
     code, out, _ = run("runs/sizes", "--all")
     assert (code, "\nWins and losses against " in out) == (0, True)
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
@@ -78,7 +78,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
 def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
     code, out, err = run("sizes.yaml", "--plan")
     assert (code, err) == (0, "")
-    assert "retrieve  2 rankings of 43 queries" in out
+    assert "retrieve  2 rankings of 43 questions" in out
     code, out, _ = run("sizes.yaml", "--plan", "--json")
     plan = json.loads(out)
     assert (code, len(plan["cells"]), plan["rankings"], plan["finished"]) == (0, 2, 2, 0)
@@ -106,12 +106,12 @@ def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> Non
     run("sizes.yaml", "-o", "here")
     code, out, err = run("sizes.yaml", "-o", "here")
     assert (code, out) == (2, "")
-    assert "raglift: error: here: found a sweep there already (2 cells finished)" in err
+    assert "raglift: error: here: found a sweep there already (2 configurations finished)" in err
     assert "--resume" in err
     code, out, err = run("sizes.yaml", "-o", "here", "--resume")
     assert code == 0
     assert "2 finished already" in err
-    assert "2 of 2 cells measured" in out
+    assert "2 of 2 configurations measured" in out
 
 
 def test_a_folder_is_printed_as_it_is(run) -> None:
@@ -134,8 +134,11 @@ def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(sys, "path", list(sys.path))
     code, out, err = run("broken.yaml")
     assert code == 2
-    assert "0 of 1 cell measured" in out
-    assert "raglift: error: every cell failed; the first: ConfigurationError: system: a_broken_system:broken()" in err
+    assert "0 of 1 configuration measured" in out
+    assert (
+        "raglift: error: every configuration failed; the first: ConfigurationError: system: a_broken_system:broken()"
+        in err
+    )
 
 
 def test_when_some_cells_fail_the_rest_is_printed_and_the_exit_code_says_so(
@@ -149,8 +152,8 @@ def test_when_some_cells_fail_the_rest_is_printed_and_the_exit_code_says_so(
     monkeypatch.setattr(sys, "path", list(sys.path))
     code, out, _ = run("half.yaml")
     assert code == 1
-    assert "1 of 2 cells measured" in out
-    assert "! 1 cell failed: ConfigurationError" in out
+    assert "1 of 2 configurations measured" in out
+    assert "! 1 configuration failed: ConfigurationError" in out
 
 
 def start(folder: Path, *arguments: str, **settings: str) -> subprocess.Popen[str]:
@@ -188,12 +191,12 @@ def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None
     assert err.endswith("\nraglift: stopped: what is finished is kept in runs/mine: continue with --resume\n")
     assert "Traceback" not in err
     stopped = run("runs/mine")[1]
-    assert "1 of 2 cells measured" in stopped
-    assert "! 1 cell not measured yet: continue with --resume" in stopped
+    assert "1 of 2 configurations measured" in stopped
+    assert "! 1 configuration not measured yet: continue with --resume" in stopped
     done = start(tmp_path, "mine.yaml", "--resume")
     out, err = done.communicate(timeout=60)
     assert done.returncode == 0, err
-    assert "2 of 2 cells measured" in out
+    assert "2 of 2 configurations measured" in out
     assert "1 finished already" in err
 
 
@@ -214,7 +217,7 @@ def test_the_budget_of_the_option_comes_before_that_of_the_file(
 def test_what_is_finished_when_ctrl_c_comes_is_kept(run, tmp_path: Path) -> None:
     text = SYSTEMS.replace("a_sleepy_system", "a_stopped_system")
     (tmp_path / "sizes.yaml").write_text(text, encoding="utf-8")
-    code = SLEEPY.replace("def search(query):\n", "def search(query):\n        raise KeyboardInterrupt\n")
+    code = SLEEPY.replace("def search(question):\n", "def search(question):\n        raise KeyboardInterrupt\n")
     (tmp_path / "a_stopped_system.py").write_text(code, encoding="utf-8")
     found, out, err = run("sizes.yaml")
     assert (found, out) == (130, "")

@@ -27,7 +27,7 @@ Run = Callable[..., tuple[int, str, str]]
 def test_traces_are_evaluated_printed_and_saved(run: Run, tmp_path: Path) -> None:
     code, out, err = run("trace", TRACES, "--data", "lighthouse", "-o", tmp_path / "run", "--name", "helper")
     assert code == 0, err
-    assert "2 traces of 2 became sessions (2 by text): 2 of 43 queries, 4 calls." in out
+    assert "2 traces of 2 became sessions (2 by text): 2 of 43 questions, 4 calls." in out
     assert "SessionNDCG@10" in out
     assert f"Next: raglift report {tmp_path / 'run'}" in out
     saved = load_evaluation(tmp_path / "run")
@@ -59,7 +59,7 @@ def test_queries_that_were_not_asked_may_be_left_out(run: Run, tmp_path: Path) -
     assert code == 0, err
     saved = load_evaluation(folder)
     assert [trace.query_id for trace in saved.run.traces] == ["fog-signal-interval"]
-    assert "1 trace of 2 not joined to a query, and left out: 1 no such query" in saved.run.notes
+    assert "1 trace of 2 not joined to a question, and left out: 1 no such question" in saved.run.notes
     assert "1 fault in the files of traces: what could not be read is left out" in saved.run.notes
 
 
@@ -134,8 +134,8 @@ def test_traces_are_received_until_a_limit_and_evaluated(
     assert f"kept in {kept}\n" in err
     assert 'spans[2].startTimeUnixNano: found "never"' in err
     assert "received 2 spans, 1 trace in whole\n" in err
-    assert "1 trace of 1 became sessions (1 by text): 1 of 43 queries, 1 call." in out
-    assert "42 of 43 queries have no trace and count 0; --only-joined leaves them out" in err
+    assert "1 trace of 1 became sessions (1 by text): 1 of 43 questions, 1 call." in out
+    assert "42 of 43 questions have no trace and count 0; --only-joined leaves them out" in err
     assert load_evaluation(folder).run.has_sessions
     # What was kept before is evaluated also when nothing more comes
     code, out, err = run("trace", "--data", "lighthouse", *listening, "--idle", "0.1")
@@ -156,11 +156,11 @@ def test_without_any_trace_nothing_is_evaluated(
 
 def test_traces_of_no_query_are_listed_and_not_evaluated(run: Run, tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
-    labels.write_text('{"id": "q1", "query": "How deep is it?", "relevant": ["four fathoms"]}\n', encoding="utf-8")
+    labels.write_text('{"id": "q1", "question": "How deep is it?", "relevant": ["four fathoms"]}\n', encoding="utf-8")
     code, out, err = run("trace", TRACES, "--data", labels, "-o", tmp_path / "run")
     assert code == 2
-    assert "no such query" in out
-    assert "found 2 traces of no query of labels, for the reasons above" in err
+    assert "no such question" in out
+    assert "found 2 traces of no question of labels, for the reasons above" in err
     assert not (tmp_path / "run").exists()
     code, out, _ = run("trace", TRACES, "--data", labels, "--json")
     assert (code, json.loads(out)["evaluation"]) == (2, None)

@@ -72,7 +72,7 @@ def test_each_table_of_a_notebook_says_it(shown):
     by_model, by_people = shown(4), shown(0)
     for name in IN_NOTEBOOKS:
         found = by_model[name]._repr_html_()
-        tables = len(re.findall("<table", found)) - found.count('aria-label="Queries of each tag"')
+        tables = len(re.findall("<table", found)) - found.count('aria-label="Questions of each tag"')
         assert found.count(f"{SAID}</p>") == tables, name
         assert "labels: " not in by_people[name]._repr_html_().replace("labels: 0 broken", ""), name
 

@@ -45,11 +45,11 @@ FIRST = ("rr", "hit_rate")
         pytest.param(DOWN, UP, {}, "hurt: MRR@3 fell from 0.917 to 0.444.", id="worse"),
         pytest.param(
             UP, DOWN, {"metrics": FIRST},
-            "helped: the right passage comes first for 30 of 36 questions, up from 6.", id="first passages",
+            "helped: the right passage comes first for 83% of questions, up from 17%.", id="first passages",
         ),
         pytest.param(
             [1, 2] * 100, [2, 3] * 100, {"metrics": FIRST},
-            "hurt: the right passage comes first for 0 of 100 questions, down from 50.", id="of a hundred",
+            "hurt: the right passage comes first for 0% of questions, down from 50%.", id="of a hundred",
         ),
         pytest.param(
             [3] * 30 + [1], [2] * 30 + [1], {"metrics": FIRST},
@@ -57,16 +57,18 @@ FIRST = ("rr", "hit_rate")
         ),
         pytest.param(
             [2, 1, 2, 1], [1, 2, 1, 1], {},
-            "made no clear difference: MRR@3 went from 0.750 to 0.875, which may be chance on 4 queries.", id="chance",
+            "made no clear difference: MRR@3 went from 0.750 to 0.875, a difference this small could be chance with 4 "
+            "questions.", id="chance",
         ),
         pytest.param(
             [2, 1], [1, 2], {},
-            "made no clear difference: MRR@3 stays at 0.750 on average, which may be chance on 2 queries.",
+            "made no clear difference: MRR@3 stays at 0.750 on average, a difference this small could be chance with 2 "
+            "questions.",
             id="same mean",
         ),
         pytest.param(
             [1, 2], [1, 2], {},
-            "did not change MRR@3 for any question: it stays at 0.750 on 2 queries.", id="no change",
+            "did not change MRR@3 for any question: it stays at 0.750 on 2 questions.", id="no change",
         ),
     ],
 )  # fmt: skip
@@ -86,10 +88,11 @@ def test_without_a_fair_pair_or_labels_no_lift_is_reported(ranked):
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (UP, DOWN, "new is better than old: MRR@3 0.917 against 0.444, statistically significant on 36 queries."),
-        (DOWN, UP, "old is better than new: MRR@3 0.917 against 0.444, statistically significant on 36 queries."),
+        (UP, DOWN, "new is better than old: MRR@3 0.917 against 0.444, statistically significant on 36 questions."),
+        (DOWN, UP, "old is better than new: MRR@3 0.917 against 0.444, statistically significant on 36 questions."),
         ([1, 2, 1], [1, 1, 1],
-         "No clear difference between new and old: MRR@3 1.000 against 0.833, which may be chance on 3 queries."),
+         ("No clear difference between new and old: MRR@3 1.000 against 0.833; a difference this small could be chance "
+         "with 3 questions.")),
         ([1, 2], [1, 2], "new and old have the same MRR@3, 0.750, on 2 questions: none differs."),
     ],
     ids=["better", "worse", "chance", "equal"],
@@ -141,7 +144,7 @@ def test_of_several_systems_the_best_is_named_with_what_it_is_worth(ranked):
     systems = {"old": ranked(UP), "new": ranked(DOWN), "same": ranked(UP), "cut": ranked(UP, top_n=2)}
     comparison = rl.compare(systems, primary="rr@3", baseline="old")
     text = comparison_sentence(comparison)
-    assert text == "new has the highest MRR@3 of 4 systems, 0.917, significantly above the baseline's 0.444."
+    assert text == "new leads 4 systems: MRR@3 0.917, significantly above the baseline's 0.444."
     assert best_of(comparison) == "new"
 
 
@@ -149,7 +152,7 @@ def test_of_several_systems_the_best_is_named_with_what_it_is_worth(ranked):
 def test_the_baseline_may_be_best_and_nothing_may_be_comparable(ranked):
     best = rl.compare({"old": ranked(DOWN), "new": ranked(UP), "other": ranked(UP)}, primary="rr@3")
     assert comparison_sentence(best) == (
-        "The baseline, old, has the highest MRR@3 of 3 systems, 0.917; 2 of the others are significantly worse."
+        "The baseline, old, leads 3 systems: MRR@3 0.917; 2 of the others are significantly worse."
     )
     unfair = rl.compare({"old": ranked([1, 2], top_n=2), "new": ranked([1, 2])}, primary="rr@3")
     assert comparison_sentence(unfair) == "No verdict: no system can be compared with old in MRR@3."
@@ -165,11 +168,11 @@ LONG = "recursive:1000/100 · minilm · hybrid + bm25 · late-interaction number
     ("ranks", "systems"),
     [((UP, DOWN), 2), (([1, 2, 1], [1, 1, 1]), 2), ((DOWN, UP), 9), ((UP, UP), 9)],
 )
-def test_the_verdict_of_a_comparison_has_at_most_thirty_words(ranked, ranks, systems):
+def test_the_verdict_of_a_comparison_is_short(ranked, ranks, systems):
     first, *others = [f"{LONG} {number}" for number in range(systems)]
     found = {first: ranked(ranks[0])} | {name: ranked(ranks[1]) for name in others}
     text = comparison_sentence(rl.compare(found, primary="rr@3", baseline=first))
-    assert len([word for word in text.split() if word not in "·+"]) <= 30
+    assert len([word for word in text.split() if word not in "·+"]) <= 40
     assert text.count(".") >= 1
 
 

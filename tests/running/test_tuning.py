@@ -46,7 +46,7 @@ def test_a_fusion_has_the_figures_of_a_hybrid_retriever(data: rl.Dataset, sparse
         hybrid = HybridRetriever(parts, setting.weights, constant=int(setting.constant or 0), depth=20)
         measured = rl.evaluate(hybrid, data, depth="deep", candidates=20, metrics=["ndcg@10"])
         assert found.means[number] == pytest.approx(measured.scores.mean("retrieve", "ndcg@10"))
-    assert "on queries that took no part in the choice" in " ".join(str(found).split())
+    assert "on questions that took no part in the choice" in " ".join(str(found).split())
 
 
 @pytest.mark.slow

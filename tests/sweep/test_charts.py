@@ -94,10 +94,10 @@ def test_what_cannot_be_shown_is_told(measured: SweepResult) -> None:
         replace(measured, results=()).plot.heatmap()
 
 
-def test_a_sweep_is_drawn_as_wide_as_its_page(measured: SweepResult, tmp_path: Path) -> None:
+def test_a_sweep_is_drawn_as_wide_as_its_columns(measured: SweepResult, tmp_path: Path) -> None:
     chart = measured.plot.heatmap()
     told = specification(chart)
-    assert told["width"] == "container"
+    assert told["width"] == {"step": 84}
     assert len(str(told)) < 20_000
     chart.save(tmp_path / "map.svg")
     assert "★" in (tmp_path / "map.svg").read_text(encoding="utf-8")

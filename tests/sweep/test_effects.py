@@ -72,31 +72,35 @@ def test_failed_cells_leave_the_matched_ones(result: SweepResult) -> None:
     (difference,) = effects.factor("reranker").shown
     assert difference.mean == pytest.approx(0.05 * 2 / 3)
     assert (difference.contexts, difference.unmatched) == (1, 1)
-    assert any("1 cell of a pair of levels" in note for note in effects.notes)
+    assert any("1 configuration without a match" in note for note in effects.notes)
 
 
 def test_too_little_to_compare_is_refused_and_left_out_of_what_is_shown(result: SweepResult) -> None:
     first, second, third, fourth = result.results
     none = replace(result, results=(first, fourth))  # they differ in two parts
-    with pytest.raises(ConfigurationError, match="effects: found no two of 2 cells that differ in one part alone"):
+    with pytest.raises(
+        ConfigurationError, match="effects: found no two of 2 configurations that differ in one part alone"
+    ):
         none.effects()
-    with pytest.raises(ConfigurationError, match="effects: found 0 cells with a value of rr@3; expected two or more"):
+    with pytest.raises(
+        ConfigurationError, match="effects: found 0 configurations with a value of rr@3; expected two or more"
+    ):
         replace(result, results=()).effects()
-    assert "What each part does" not in str(none)
-    assert "What each part does" not in none.to_markdown()
+    assert "Effect of each setting" not in str(none)
+    assert "Effect of each setting" not in none.to_markdown()
     with pytest.raises(ConfigurationError, match="factor: found 'embedding'; expected one of chunker, reranker"):
         replace(result, results=(first, second, third)).effects().factor("embedding")
 
 
 def test_terminal_page_and_markdown_say_the_same(result: SweepResult) -> None:
     effects = result.effects()
-    (section,) = [one for one in sweep_document(result).sections if one.heading == "What each part does"]
+    (section,) = [one for one in sweep_document(result).sections if one.heading == "Effect of each setting"]
     row = next(row for row in section.tables[0].rows if row[0].text == "reranker")
     figure = row[2].text
     assert [cell.text for cell in row[1:2]] == ["late-interaction − none"]
     assert row[4].text == "better"
     for text in (str(result), result.to_markdown(), str(effects), effects.to_markdown()):
-        assert "What each part does" in text
+        assert "Effect of each setting" in text
         assert figure in text
 
 
@@ -115,10 +119,12 @@ def test_what_the_reranker_does_in_the_recommended_cell_is_said_beside_its_mean(
     found = reranked.reranker_lift(result.primary).row().difference
     told = reranker_sentence(result, effects, best.cell.name)
     assert found is not None
-    assert told.startswith(f"In the recommended cell, the reranker {best.cell.reranker} changes MRR@3 ")
+    assert told.startswith(f"In the recommended configuration, the reranker {best.cell.reranker} changes MRR@3 ")
     assert difference_text(found) in told
     plain = replace(best.cell, reranker="none")
-    assert reranker_sentence(result, effects, plain.name).startswith("Added to the recommended cell, the reranker ")
+    assert reranker_sentence(result, effects, plain.name).startswith(
+        "Added to the recommended configuration, the reranker "
+    )
     assert reranker_sentence(result, effects, None) == ""
 
 
@@ -150,7 +156,7 @@ def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., 
         ("recursive:500/0", "not significant"),
     ]
     assert effect_sentence(effects, "chunker") == ("of 3 chunkers, recursive:400/0, recursive:500/0 may be the best")
-    assert "Which level is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)
+    assert "No clear winner among: chunker: recursive:400/0, recursive:500/0" in str(effects)
 
 
 def test_levels_that_were_not_compared_have_no_difference(result: SweepResult) -> None:
@@ -158,6 +164,10 @@ def test_levels_that_were_not_compared_have_no_difference(result: SweepResult) -
     reranker = effects.factor("reranker")
     forth = reranker.difference("late-interaction", "none")
     assert reranker.difference("none", "late-interaction").mean == pytest.approx(-forth.mean)
-    with pytest.raises(ConfigurationError, match="reranker: found no cells that differ in 'none' and 'other' alone"):
+    with pytest.raises(
+        ConfigurationError, match="reranker: found no configurations that differ in 'none' and 'other' alone"
+    ):
         reranker.difference("none", "other")
-    assert repr(effects) == f"FactorEffects(chunker, reranker; {effects.primary}, 4 cells, {QUERIES:,} queries)"
+    assert (
+        repr(effects) == f"FactorEffects(chunker, reranker; {effects.primary}, 4 configurations, {QUERIES:,} questions)"
+    )

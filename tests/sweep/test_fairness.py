@@ -5,6 +5,7 @@ import pytest
 from raglift.metrics.computing import mean_title
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
+from raglift.report.sentences import short_name
 from raglift.results.comparison import compare
 from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.sweep.view import sweep_view
@@ -36,11 +37,11 @@ def test_cells_are_ranked_by_recall_up_to_2000_tokens(result):
 
 def test_the_text_and_the_page_say_what_decides(result):
     title, text = mean_title(AREA), str(result)
-    assert text.startswith(f"lighthouse: 2 of 2 cells measured\nby {title}; match by coverage")
+    assert text.startswith(f"lighthouse: 2 of 2 configurations measured\nby {title}; match by coverage")
     told = " ".join(text.split())
     assert f"- Chunks differ, so systems are compared by what is read: {title} is recall averaged" in told
     assert "10 hits are 42% of the index of recursive:6000/0 (24 chunks)." in text
-    beside = (mean_title(PromptRecall @ Tokens(2000)), "HitRate@10", "NDCG@10", "tokens sent")
+    beside = ("tokens", "index", mean_title(PromptRecall @ Tokens(2000)), "HitRate@10")
     assert sweep_view(result).headline.columns[-4:] == beside
     assert "compared by what is read" in result.to_markdown()
 
@@ -53,7 +54,7 @@ def test_the_first_lines_say_who_finds_most_at_the_budget_where_it_is_another(tm
     (most,) = [row for row in found.compared.of(PromptRecall @ Tokens(2000)) if row.system != advised.choice]
     assert advised.at_budget.mean < most.mean
     assert advised.most_at_budget == most
-    assert f"{most.system} finds most there, {most.mean:.0%}." in " ".join(str(found).split())
+    assert f"{short_name(most.system)} finds most there, {most.mean:.0%}." in " ".join(str(found).split())
 
 
 def test_the_comparison_of_the_cells_decides_by_the_same_metric(result):
@@ -91,7 +92,7 @@ def test_cells_whose_prompts_are_not_full_though_more_could_come_are_named(tmp_p
     ends = "Prompts that end before 2,000 tokens though more could come, so that the figures may be too low: "
     count = found.fairness.unfilled[name]
     assert count > 1
-    assert f"{ends}{count:,} queries of {name}" in " ".join(str(found).split())
+    assert f"{ends}{count:,} questions of {name}" in " ".join(str(found).split())
 
 
 def few(query):

@@ -85,7 +85,7 @@ def test_rerankers_get_their_candidates(results: tuple[SweepResult, SweepResult]
     assert len(plain) == len(filled) == 2
     for before, after in zip(plain, filled, strict=True):
         assert rankings(after) == rankings(before)
-        assert [n for n in after.notes if n.startswith("rerank: the hits of 4 queries come to fewer than 2,000")]
+        assert [n for n in after.notes if n.startswith("rerank: the hits of 4 questions come to fewer than 2,000")]
     sources = zip(*(evaluations(result, reranked=False) for result in results), strict=True)
     for without, source in sources:
         assert candidate_pairs(source) == candidate_pairs(without)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from raglift.errors import ConfigurationError
+from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Document, Section
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
@@ -45,9 +46,10 @@ def test_every_cell_is_in_the_table_best_first(measured: SweepResult) -> None:
     table = document.headline
     assert len(table.rows) == len(measured.finished) == 8
     assert table.sortable
-    values = [row[1].value for row in table.rows]
+    place = table.columns.index(mean_title(measured.primary))
+    values = [row[place].value for row in table.rows]
     assert values == [entry.value(measured.primary) for entry in measured.ranked]
-    assert document.title == "island: 8 of 8 cells measured"
+    assert document.title == "island: 8 of 8 configurations measured"
     assert dict(document.measured)["Swept over"].startswith("chunker: recursive:40/0, recursive:60/0, ")
 
 
@@ -59,7 +61,7 @@ def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult
     assert best is not None
     assert queries.systems[0] == short_names(measured)[best.cell.name]
     assert queries.notes[0].startswith(
-        f"Queries are shown for {len(queries.systems)} of 8 cells: the baseline, the best"
+        f"Questions are shown for {len(queries.systems)} of 8 configurations: the baseline, the best"
     )
 
 
@@ -67,10 +69,10 @@ def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
     broken = CellResult(measured.results[0].cell, error="no such model <b>")
     waiting = CellResult(measured.results[1].cell)
     document = sweep_document(replace(measured, results=(broken, waiting, *measured.results[2:])))
-    assert document.title == "island: 6 of 8 cells measured"
+    assert document.title == "island: 6 of 8 configurations measured"
     assert document.warnings[:2] == (
-        f"1 cell failed: no such model <b> ({broken.cell.name})",
-        "1 cell not measured yet: continue with --resume",
+        f"1 configuration failed: no such model <b> ({broken.cell.name})",
+        "1 configuration not measured yet: continue with --resume",
     )
     (table,) = section(document, "What failed").tables
     assert [cell.text for cell in table.rows[0]] == ["no such model <b>", "1", broken.cell.name]
@@ -81,11 +83,13 @@ def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: S
     one = sweep_document(replace(measured, results=(measured.results[1], broken)))
     assert one.lead.startswith("NDCG@3 is ")
     assert (one.title, one.warnings[0]) == (
-        "island: 1 of 2 cells measured",
-        f"1 cell failed: no such model ({broken.cell.name})",
+        "island: 1 of 2 configurations measured",
+        f"1 configuration failed: no such model ({broken.cell.name})",
     )
-    assert dict(one.measured)["Cell"] == measured.results[1].cell.name
-    with pytest.raises(ConfigurationError, match=r"found no measured cell .*; the first failed: no such model"):
+    assert dict(one.measured)["Configuration"] == measured.results[1].cell.name
+    with pytest.raises(
+        ConfigurationError, match=r"found no measured configuration .*; the first failed: no such model"
+    ):
         sweep_document(replace(measured, results=(broken,)))
 
 

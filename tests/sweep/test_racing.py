@@ -99,7 +99,7 @@ def test_a_larger_effort_goes_on_where_a_smaller_one_ended(tmp_path: Path):
     [
         (
             {"effort": "5%"},
-            "effort: found 5%, which is 32 questions; expected at least 160, 8 for each of 20 cells: 25%",
+            "effort: found 5%, which is 32 questions; expected at least 160, 8 for each of 20 configurations: 25%",
         ),
         ({"metrics": ["dcg"], "primary": "dcg@5"}, "expected a metric that lies between 0 and 1"),
     ],
@@ -113,7 +113,7 @@ def test_what_cannot_be_raced_is_refused(tmp_path: Path, changed, message):
 def test_too_few_queries_are_refused(tmp_path: Path):
     full = load_dataset("lighthouse")
     few = replace(full, queries=full.queries[:2])
-    with pytest.raises(ConfigurationError, match="found 2 labelled queries; expected at least 25"):
+    with pytest.raises(ConfigurationError, match="found 2 labelled questions; expected at least 25"):
         Sweep(**{**SPACE, "dataset": few}).run(tmp_path / "out", progress=False)
 
 
@@ -122,7 +122,7 @@ def test_users_systems_and_rerankers_take_part_and_what_fails_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_cross_encoder: Path
 ):
     (tmp_path / "own_systems.py").write_text(
-        "def fine(query):\n    return ['The keeper trims the wick every evening.']\n", encoding="utf-8"
+        "def fine(question):\n    return ['The keeper trims the wick every evening.']\n", encoding="utf-8"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     sweep = Sweep(
@@ -147,7 +147,7 @@ def test_decisions_that_do_not_fit_what_was_measured_are_refused(found: SweepRes
     (folder / "race.json").write_text(
         json.dumps({**race, "decisions": [{"keep": 9_999, "batches": 3}]}), encoding="utf-8"
     )
-    with pytest.raises(RunError, match=r"damaged: found other cells or queries than race\.json says"):
+    with pytest.raises(RunError, match=r"damaged: found other configurations or questions than race\.json says"):
         Sweep(**SPACE).run(folder, resume=True, progress=False)
     (folder / "race.json").write_text('{"decisions": "all"}', encoding="utf-8")
     with pytest.raises(RunError, match=r"race\.json: damaged: decisions: found .*all"):
@@ -174,35 +174,36 @@ def test_a_race_that_is_killed_goes_on_to_the_same_result(found: SweepResult, tm
 
 def test_eliminated_cells_are_shown_as_such(found: SweepResult):
     view = sweep_view(found, detail=Detail.DETAILS)
-    assert view.title == "lighthouse: 3 of 20 cells remaining after a race"
-    assert any(warning.startswith("17 cells set aside") for warning in view.warnings)
+    assert view.title == "lighthouse: 3 of 20 configurations remaining"
+    assert any(warning.startswith("17 configurations were stopped early") for warning in view.warnings)
     by_heading = {section.heading: section for section in view.sections}
-    assert len(by_heading["The race"].tables[0].rows) == 4
-    assert len(by_heading["Eliminated cells"].tables[0].rows) == 17
+    assert len(by_heading["Rounds"].tables[0].rows) == 4
+    assert len(by_heading["Eliminated or stopped early"].tables[0].rows) == 17
     frame = found.to_frame()
     assert frame[frame.eliminated != ""].cell.nunique() == 17
-    with pytest.raises(ConfigurationError, match="effects: found the cells that a race left"):
+    with pytest.raises(ConfigurationError, match="effects: found the configurations that a race left"):
         found.effects()
 
 
 def test_the_page_shows_the_race(found: SweepResult, tmp_path: Path):
     page = found.report(tmp_path / "race.html").read_text(encoding="utf-8")
-    assert "3 of 20 cells remaining after a race" in page
-    assert "Rung by rung" in page
+    assert "3 of 20 configurations remaining" in page
+    assert "The rounds, in order" in page
 
 
 def test_what_is_shown_of_a_race_that_ended_early_or_was_not_checked(found: SweepResult):
     race = found.race
     assert race is not None
     early = sweep_view(replace(found, race=replace(race, rungs=race.rungs[:-1])))
-    told = "the effort ended after 26 of 32 queries, with 6 cells left; a larger one with --resume goes on"
+    told = "the effort ended after 26 of 32 questions, with 6 configurations remaining; a larger one with "
+    told += "--resume continues"
     assert told in early.warnings
     assert not any("the effort ended" in warning for warning in sweep_view(found).warnings)
     best = next(one for one in found.results if one.cell.name == found.recommended)
     alone = sweep_view(replace(found, results=(best, *found.eliminated)), detail=Detail.SUMMARY)
     headings = [section.heading for section in alone.sections]
     assert "Held-out check" in headings
-    assert "Eliminated cells" not in headings
+    assert "Eliminated or stopped early" not in headings
 
 
 def test_a_choice_that_is_not_checked_yet_is_loaded_without_a_check(found: SweepResult, tmp_path: Path):
@@ -232,7 +233,7 @@ def race_of(systems: dict[str, Any], **options: Any) -> Sweep:
 
 def test_a_race_in_which_every_cell_fails_says_why(tmp_path: Path):
     sweep = race_of({"one": never_there, "other": never_there}, effort="100%")
-    with pytest.raises(ConfigurationError, match=r"sweep: every cell failed; the first: .*no index"):
+    with pytest.raises(ConfigurationError, match=r"sweep: every configuration failed; the first: .*no index"):
         sweep.run(tmp_path / "out", progress=False)
 
 

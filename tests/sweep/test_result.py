@@ -20,7 +20,7 @@ def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult)
     assert comparison.primary == measured.primary
     for entry in measured.finished:
         assert comparison.row(entry.cell.name, measured.primary).mean == pytest.approx(entry.value(measured.primary))
-    assert any("on these same queries" in warning for warning in comparison.warnings)
+    assert any("on these same questions" in warning for warning in comparison.warnings)
 
 
 def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
@@ -66,13 +66,15 @@ def test_every_measured_cell_is_there_query_by_query(measured: SweepResult) -> N
 def test_a_cell_is_found_by_its_name_or_its_key(measured: SweepResult) -> None:
     entry, *others = measured.results
     assert measured.evaluation(entry.cell.name) is measured.evaluation(entry.cell.key) is entry.evaluation
-    with pytest.raises(ConfigurationError, match="cell: found 'nobody'; expected one of recursive:60/0 · bm25 · none"):
+    with pytest.raises(
+        ConfigurationError, match="configuration: found 'nobody'; expected one of recursive:60/0 · bm25 · none"
+    ):
         measured.evaluation("nobody")
     broken = replace(measured, results=(replace(entry, evaluation=None, error="OSError: no"), *others))
     with pytest.raises(ConfigurationError, match="bm25 · none: failed: OSError: no"):
         broken.evaluation(entry.cell.name)
-    assert repr(measured) == "SweepResult('island', 4 of 4 cells)"
-    assert repr(broken) == "SweepResult('island', 3 of 4 cells, 1 failed)"
+    assert repr(measured) == "SweepResult('island', 4 of 4 configurations)"
+    assert repr(broken) == "SweepResult('island', 3 of 4 configurations, 1 failed)"
 
 
 def test_the_only_cell_that_was_measured_is_the_one_to_use(measured: SweepResult) -> None:

@@ -191,8 +191,8 @@ def test_systems_that_end_or_never_answer_fail_alone(island: Dataset, tmp_path: 
     assert "ends() failed: SystemExit: 3" in reasons["ends"]
     assert "SystemExit" in reasons["asks"]
     assert reasons["halts"].endswith("halts() failed: Halt: no more")
-    assert reasons["asks and halts"].startswith("every query failed; the first: retrieve: Halt: ")
-    assert reasons["down"].startswith("every query failed; the first: retrieve: ConnectionError: no index for")
+    assert reasons["asks and halts"].startswith("every question failed; the first: retrieve: Halt: ")
+    assert reasons["down"].startswith("every question failed; the first: retrieve: ConnectionError: no index for")
 
 
 def test_files_of_the_documents_are_read_as_the_sweep_says(tmp_path: Path) -> None:
@@ -201,8 +201,8 @@ def test_files_of_the_documents_are_read_as_the_sweep_says(tmp_path: Path) -> No
     (folder / "documents" / "guide.qmd").write_text("The lamp is lit at dusk.", encoding="utf-8")
     (folder / "documents" / "café.txt").write_bytes("The café opens at six.".encode("cp1252"))
     labels = [
-        '{"id": "lamp", "query": "When is the lamp lit?", "relevant": [{"doc": "guide.qmd", "text": "at dusk"}]}',
-        '{"id": "six", "query": "What opens at six?", "relevant": [{"doc": "café.txt", "text": "opens at six"}]}',
+        '{"id": "lamp", "question": "When is the lamp lit?", "relevant": [{"doc": "guide.qmd", "text": "at dusk"}]}',
+        '{"id": "six", "question": "What opens at six?", "relevant": [{"doc": "café.txt", "text": "opens at six"}]}',
     ]
     (folder / "queries.jsonl").write_text("\n".join(labels), encoding="utf-8")
     file = tmp_path / "sweep.yaml"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +10,9 @@ import pytest
 
 from raglift.rendering.document import Detail
 from raglift.report.recommendation import recommendation_sentence
-from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
-from raglift.sweep.table import cells_table
 from raglift.sweep.view import sweep_view
 from raglift.types.dataset import Dataset
 
@@ -24,13 +21,13 @@ pytestmark = pytest.mark.slow
 
 def test_what_to_use_comes_first_then_every_cell_and_why(measured: SweepResult) -> None:
     told = measured.to_markdown()
-    assert told.splitlines()[0] == "### island: 4 of 4 cells measured"
+    assert told.splitlines()[0] == "### island: 4 of 4 configurations measured"
     sentence = recommendation_sentence(measured.recommend())
     view = sweep_view(measured)
     assert view.lead.startswith(sentence)
     assert [section.heading for section in view.sections if not section.detail] == [
         "Why",
-        "What each part does",
+        "Effect of each setting",
         "Recall by prompt size",
     ]
     assert "> [!WARNING]" in told
@@ -39,24 +36,11 @@ def test_what_to_use_comes_first_then_every_cell_and_why(measured: SweepResult) 
     assert rows == sorted(rows, reverse=True)
 
 
-def test_the_lifts_of_cells_are_not_tested_and_so_have_no_colour(
-    measured: SweepResult, ranked: Callable[..., Evaluation]
-) -> None:
-    reranked = ranked([3, 1, 1, None], reranked=[1, 2, 2, None], metrics=["ndcg", "recall"])
-    first, *others = measured.results
-    table = cells_table(replace(measured, results=(replace(first, evaluation=reranked), *others)), None)
-    place = table.columns.index("reranker")
-    lifts = [row[place] for row in table.rows if row[place].text]
-    assert len(lifts) == 1
-    assert lifts[0].value is not None
-    assert not lifts[0].emphasis
-
-
 def test_of_many_cells_the_first_table_has_the_best_and_the_details_all(measured: SweepResult) -> None:
     many = replace(measured, results=measured.results * 10)
     view = sweep_view(many)
     assert len(view.headline.rows) == 24
-    assert "the 24 best of 40 cells; the details have all" in view.notes
+    assert "the 24 best of 40 configurations; the details have all" in view.notes
     (every,) = [section for section in view.sections if section.heading == "All configurations"]
     assert every.detail == Detail.DETAILS
     assert len(every.tables[0].rows) == 40
@@ -66,8 +50,8 @@ def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
     first, *others = measured.results
     failed = replace(first, evaluation=None, error="<b>no | model</b>\n# x @somebody")
     told = replace(measured, title="<i>a</i> | b", results=(failed, *others)).to_markdown()
-    assert "1 cell failed: &lt;b&gt;no &#124; model&lt;/b&gt; # x @<!-- -->somebody" in told
-    assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 3 of 4 cells measured")
+    assert "1 configuration failed: &lt;b&gt;no &#124; model&lt;/b&gt; # x @<!-- -->somebody" in told
+    assert told.startswith("### &lt;i&gt;a&lt;/i&gt; &#124; b: 3 of 4 configurations measured")
 
 
 def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Dataset, tmp_path: Path) -> None:
@@ -76,6 +60,6 @@ def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Data
         dataset=unlabelled, chunkers=["recursive:60/0", "recursive:200/0"], retrievers=["bm25"], ks=(3,), primary="rr@3"
     )
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
-    assert "No recommendation: no query counts in MRR@3" in str(result)
+    assert "No recommendation: no question counts in MRR@3" in str(result)
     assert "nan" not in str(result)
-    assert sweep_view(result).lead.startswith("No recommendation: no query counts")
+    assert sweep_view(result).lead.startswith("No recommendation: no question counts")

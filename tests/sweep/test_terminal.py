@@ -12,7 +12,7 @@ import pytest
 from raglift.metrics.parsing import parse
 from raglift.rendering.document import Detail, Table
 from raglift.rendering.terminal import as_text, document_parts
-from raglift.report.sentences import BEYOND_CANDIDATES
+from raglift.report.sentences import BEYOND_CANDIDATES, short_name
 from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.running.evaluation import evaluate
 from raglift.sweep.charts import short_names
@@ -72,40 +72,41 @@ def plan(**changes: object) -> Plan:
 def test_a_plan_counts_what_there_is_to_do_and_what_the_cache_has() -> None:
     assert plan_text(plan()).splitlines() == [
         (
-            "shop: 4 cells (2 excluded, 1 finished already) over 1,200 queries and 30 documents of shop_support, "
+            "shop: 4 configurations (2 excluded, 1 finished already) over 1,200 questions and 30 documents of "
+            "shop_support, "
             "50 candidates"
         ),
         "  split     recursive:60/0    1,234 chunks, 1,200 of them distinct",
         "            bad               cannot be used: ValueError: no",
         (
             "  embed     bge-small         1,200 texts, 1,000 in the cache, 200 to embed; "
-            "1,200 queries, all in the cache"
+            "1,200 questions, all in the cache"
         ),
         "            gone              cannot be used: OSError: no",
-        "  retrieve  2 rankings of 1,200 queries",
+        "  retrieve  2 rankings of 1,200 questions",
         ("  rerank    late-interaction  at most 60,000 pairs"),
     ]
 
 
 def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepResult) -> None:
     view = sweep_view(measured, detail=Detail.SUMMARY)
-    assert view.title == "island: 4 of 4 cells measured"
+    assert view.title == "island: 4 of 4 configurations measured"
     assert view.about == ("by NDCG@3; match by coverage (threshold 0.5); all with bm25, all without a reranker",)
     table = view.headline
     assert measured.fairness is not None
     beside = "Recall up to 2,000 tokens"
     assert table.titles == (
-        *("cell", "NDCG@3 [95%]", "to the best [95%]", "p (corrected)", "verdict"),
-        *("tokens", beside),
+        *("chunker", "NDCG@3 [95%]", "gap to best [95%]", "p", "verdict"),
+        *("tokens", "index", beside),
     )
     called = short_names(measured)
-    assert column(table, "cell") == [called[entry.cell.name] for entry in measured.ranked]
+    assert column(table, "chunker") == [called[entry.cell.name] for entry in measured.ranked]
     for entry, cells in zip(measured.ranked, table.rows, strict=True):
         assert entry.evaluation is not None
         tokens = entry.evaluation.scores.mean("retrieve", parse("context_tokens@3"))
         assert cells[1].full_text.startswith(f"{entry.value(measured.primary):.3f} [")
         assert (cells[1].value, cells[5].text) == (entry.value(measured.primary), f"{tokens:,.0f}")
-    assert column(table, "to the best")[0] == "best"
+    assert column(table, "gap to best")[0] == "best"
     assert table.sortable
 
 
@@ -117,9 +118,8 @@ def test_no_line_is_wider_than_the_terminal_and_names_stay_whole(measured: Sweep
     view = sweep_view(result, detail=Detail.SUMMARY)
     text = as_text(document_parts(view, Detail.SUMMARY), width=width)
     assert max(map(len, text.splitlines())) <= width
-    name = "60/0 · minilm · dense · late-interaction"
-    mean = f"{entry.value(result.primary):.3f}"
-    assert re.search(rf"\n{name}\s+{mean}\s", text) or re.search(rf"\n{name}\s+{mean} \[", text)
+    settings = r"60/0\s+minilm\s+dense\s+late-interaction"
+    assert re.search(rf"\n{settings}\s+{entry.value(result.primary):.3f}", text)
 
 
 def test_a_cell_is_named_by_the_parts_in_which_cells_differ(measured: SweepResult) -> None:
@@ -130,20 +130,25 @@ def test_a_cell_is_named_by_the_parts_in_which_cells_differ(measured: SweepResul
     )
     given = zip(measured.results, kinds, strict=False)
     result = replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given))
-    names = column(sweep_view(result, detail=Detail.SUMMARY).headline, "cell")
-    assert sorted(names) == ["mine", "recursive:60/0 · bge-small · dense", "recursive:60/0 · bm25 · late-interaction"]
+    table = sweep_view(result, detail=Detail.SUMMARY).headline
+    assert table.columns[:5] == ("system", "chunker", "embedding", "retriever", "reranker")
+    assert sorted(tuple(cell.text for cell in row[:5]) for row in table.rows) == [
+        ("mine", "–", "–", "–", "–"),
+        ("–", "recursive:60/0", "bge-small", "dense", "–"),
+        ("–", "recursive:60/0", "–", "bm25", "late-interaction"),
+    ]
 
 
 def test_what_is_recommended_comes_first_and_nothing_else_is_called_the_best(measured: SweepResult) -> None:
     text = str(measured)
     lines = text.splitlines()
     name = measured.recommend().best
-    assert lines[3].startswith(f"{name} has the highest NDCG@3 (")
-    assert "not shown within 0.03: about" in lines[3]
+    assert lines[3].startswith(f"{short_name(name)} leads: NDCG@3 ")
+    assert "but others may be as good (about" in " ".join(lines[3:5])
     assert "best: " not in text
-    assert "! only 5 labelled queries: below 30" in text
+    assert "! only 5 labelled questions: below 30" in text
     alone = replace(measured, results=measured.results[:1])
-    assert str(alone).startswith("island: 1 of 1 cell measured")
+    assert str(alone).startswith("island: 1 of 1 configuration measured")
 
 
 def test_truncated_cells_are_ranked_with_all_others_and_marked_with_their_share(measured: SweepResult) -> None:
@@ -152,8 +157,8 @@ def test_truncated_cells_are_ranked_with_all_others_and_marked_with_their_share(
     view = sweep_view(result, detail=Detail.SUMMARY)
     assert best.evaluation is not None
     assert best.evaluation.run.cost.index.distinct_texts == 3  # type: ignore[union-attr]
-    assert view.headline.rows[0][0].text == f"{short_names(result)[best.cell.name]} ✂ 100%"
-    assert any(note.startswith("✂ the embedding model reads only the beginning") for note in view.notes)
+    assert column(view.headline, "✂") == ["100%", "", "", ""]
+    assert any(note.startswith("✂ share of chunks truncated by the embedding model") for note in view.notes)
     assert (result.best(), result.best(without_truncation=True)) == (result.results[0], others[0])
     assert not any("✂" in note for note in sweep_view(measured, detail=Detail.SUMMARY).notes)
 
@@ -165,9 +170,9 @@ def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured
     text = str(replace(measured, results=(*measured.results[:1], *failed, other, waiting)))
     told = " ".join(text.split())
     names = "; ".join(cell.name for cell in CELLS[:3])
-    assert f"! 4 cells failed: OSError: no database ({names} and 1 more)" in told
-    assert "! 1 cell failed: ValueError: no (mine · none)" in told
-    assert "! 1 cell not measured yet: continue with --resume" in told
+    assert f"! 4 configurations failed: OSError: no database ({names} and 1 more)" in told
+    assert "! 1 configuration failed: ValueError: no (mine · none)" in told
+    assert "! 1 configuration not measured yet: continue with --resume" in told
 
 
 def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: SweepResult) -> None:
@@ -192,9 +197,9 @@ def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: 
 def test_a_plan_says_what_is_not_known_and_that_cells_are_raced() -> None:
     told = plan_text(plan(effort="40%", embeddings=(EmbeddingPlan("org/model", 1200, None, 1200, None),)))
     assert "org/model" in told
-    assert "1,200 texts and 1,200 queries; what the cache has shows when the model is here" in told
-    assert "  race      40%: all cells are asked about " in told
-    assert told.endswith("what is above is for all queries of all cells")
+    assert "1,200 texts and 1,200 questions; what the cache has shows when the model is here" in told
+    assert "  effort    40%: all configurations are asked about " in told
+    assert told.endswith("what is above is for all questions of all configurations")
 
 
 def test_queries_that_failed_are_warned_of(ranked: Any, tmp_path: Path) -> None:
@@ -204,8 +209,8 @@ def test_queries_that_failed_are_warned_of(ranked: Any, tmp_path: Path) -> None:
     result = SweepResult("stones", parse("rr@3"), 0, tuple(CellResult(*each) for each in cells.items()), tmp_path)
     warnings = sweep_view(result).warnings
     reason = "the first: retrieve: RuntimeError: no index"
-    assert f"one · none: 1 query failed and counts 0; {reason}" in warnings
-    assert f"two · none: 2 queries failed and count 0; {reason}" in warnings
+    assert f"one · none: 1 question failed and counts 0; {reason}" in warnings
+    assert f"two · none: 2 questions failed and count 0; {reason}" in warnings
 
 
 def test_a_reranker_that_brings_its_own_evidence_is_told(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_of_more_it_is_the_best_and_not_the_first(three):
     found = compare(three, primary="rr@3")
     assert (found.baseline, found.baseline_reason) == ("b", "the highest mean MRR@3")
     assert found.baseline == compare(dict(reversed(three.items())), primary="rr@3").baseline
-    assert found.warnings[0].startswith("the baseline, b, was picked as the best of 3 on these same queries")
+    assert found.warnings[0].startswith("the baseline, b, was picked as the best of 3 on these same questions")
     assert found.method.text.endswith("Holm over 2 systems, not over the choice of the baseline")
 
 

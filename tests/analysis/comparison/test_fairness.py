@@ -72,7 +72,7 @@ def test_the_first_lines_say_what_decides_and_the_table_has_the_figures_beside_i
     table = comparison.to_markdown().split("\n| ")[1:]
     assert table[0].split(" | ")[:9] == [
         *("system", "Recall up to 2,000 tokens [95%]", "difference [95%]", "p (Holm)", "verdict"),
-        *("Recall at 2,000 tokens", "HitRate@10", "NDCG@10", "tokens sent |"),
+        *("Recall at 2,000 tokens", "HitRate@10", "tokens", "index |"),
     ]
 
 
@@ -112,7 +112,7 @@ def test_a_primary_metric_that_was_named_decides_with_a_warning_and_what_is_read
     assert "by what is read of the same prompt" in warning
     assert warning.endswith("(Recall up to 2,000 tokens)")
     assert named.row("6000", AREA).mean == comparison.row("6000").mean
-    assert "| Recall up to 2,000 tokens | tokens sent |" in named.to_markdown()
+    assert "| Recall up to 2,000 tokens | tokens | index |" in named.to_markdown()
     assert not any(sentence.startswith("Chunks differ") for sentence in fairness_sentences(named))
 
 
@@ -416,7 +416,7 @@ def test_a_column_is_matched_by_one_rule_and_only_what_decides_is_as_it_was_scor
         by_coverage = comparison.evaluation("600 b").scores.mean("retrieve", metric)
         assert comparison.row("600 b", metric).mean == pytest.approx(by_coverage)
     table = comparison_headline(comparison)
-    column = table.columns.index("NDCG@10")
+    column = table.columns.index("HitRate@10")
     shown = {row[0].text: row[column].text for row in table.rows}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
-        assert shown[name] == f"{evaluation.scores.mean('retrieve', NDCG @ 10):.3f}"
+        assert shown[name] == f"{evaluation.scores.mean('retrieve', parse('hit_rate@10')):.3f}"

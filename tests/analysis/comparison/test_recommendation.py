@@ -48,7 +48,8 @@ def test_the_cheapest_that_is_shown_to_be_as_good_is_recommended(systems):
     assert [one.system for one in found.equals] == ["cheap", "dear"]
     assert [one.system for one in found.beaten] == ["low"]
     assert recommendation_sentence(found) == (
-        "Use cheap: MRR@3 0.748, the cheapest shown within 0.03 of the best (0.750); held-out check: confirmed."
+        "Use cheap: MRR@3 0.748, the cheapest shown within 0.03 of the best (MRR@3 0.750); confirmed on held-out "
+        "questions."
     )
     said = " ".join(str(found).split())
     assert "The recommended one costs less (p50 latency: 10.0 ms against 200 ms)." in said
@@ -64,7 +65,8 @@ def test_a_system_that_is_worse_on_average_by_less_than_the_margin_may_still_not
     assert 0.0 < found.of("dear").mean - found.of("cheap").mean < 0.03
     assert (found.recommended, found.is_shown) == ("dear", False)
     assert found.of("cheap").lower < -0.03
-    assert recommendation_sentence(found).startswith("dear has the highest MRR@3 (0.750), not shown within 0.03: about")
+    told = "dear leads: MRR@3 0.750, the highest of 2, but others may be as good (about 1,"
+    assert recommendation_sentence(found).startswith(told)
 
 
 def test_the_highest_mean_is_recommended_where_it_alone_is_shown_to_be_as_good(ranked):
@@ -72,7 +74,8 @@ def test_the_highest_mean_is_recommended_where_it_alone_is_shown_to_be_as_good(r
     found = compare(systems, primary="rr@3").recommend()
     assert (found.recommended, found.is_shown, found.queries_needed) == ("dear", True, None)
     assert recommendation_sentence(found) == (
-        "dear has the highest MRR@3 of 2 (0.750), shown within 0.03 of every other; held-out check: confirmed."
+        "Use dear: MRR@3 0.750, the best of 2, and no cheaper one is shown to match it; confirmed on held-out "
+        "questions."
     )
 
 
@@ -107,7 +110,8 @@ def test_few_queries_show_nothing_and_how_many_would_is_said(ranked):
     assert (found.recommended, found.is_shown, found.check) == ("b", False, None)
     assert found.queries_needed > 98
     assert recommendation_sentence(found) == (
-        f"b has the highest MRR@3 (0.750), not shown within 0.03: about {found.queries_needed:,} queries would show it."
+        "b leads: MRR@3 0.750, the highest of 2, but others may be as good (about "
+        f"{found.queries_needed:,} questions would settle it)."
     )
 
 
@@ -118,7 +122,7 @@ def test_systems_that_return_too_few_hits_and_queries_without_labels_take_no_par
     unlabelled = {name: ranked([1] * 5, unlabelled=range(5)) for name in ("a", "b")}
     nothing = compare(unlabelled, primary="rr@3").recommend()
     assert nothing.recommended is None
-    assert "\nNo recommendation: no query counts in MRR@3" in str(nothing)
+    assert "\nNo recommendation: no question counts in MRR@3" in str(nothing)
 
 
 def test_what_one_half_chooses_is_measured_on_the_other(systems):
@@ -141,7 +145,9 @@ def test_nothing_is_recommended_that_held_out_queries_contradict(ranked):
     found = compare(systems, primary="rr@3").recommend()
     assert (found.check.system, found.check.other, found.check.verdict) == ("lucky", "steady", "contradicted")
     assert (found.recommended, found.is_shown, found.is_contradicted) == (None, False, True)
-    assert recommendation_sentence(found).startswith("No recommendation yet: lucky is contradicted by held-out queries")
+    assert recommendation_sentence(found).startswith(
+        "No recommendation yet: lucky is contradicted by held-out questions"
+    )
     assert not found.to_frame().recommended.any()
 
 
@@ -185,7 +191,7 @@ def test_where_every_model_truncates_no_other_system_is_named(systems):
     [
         ([1] * 20 + [3] * 20, None, "try a reranker: all"),
         ([None] * 20 + [1] * 20, None, "try another retriever, or larger chunks"),
-        ([1] * 40, None, "all 40 facts are found by rank 1"),
+        ([1] * 40, None, "all 40 facts are in the top 1"),
         ([1] * 40, [1] * 20 + [3] * 20, "try another reranker, or more hits in the prompt"),
     ],
 )

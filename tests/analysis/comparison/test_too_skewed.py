@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 BASE, UP, DOWN = [3] * 40, [2] * 14 + [3] * 26, [3] * 26 + [4] * 14
 WHY = (
-    "40 queries with small wins and no losses cannot rule out large losses too rare to be among them, which could "
+    "40 questions with small wins and no losses cannot rule out large losses too rare to be among them, which could "
     "outweigh the wins"
 )
 
@@ -22,7 +22,7 @@ def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
     row = comparison.row("up")
     assert row.difference.p < 0.001
     assert row.verdict == "too skewed to decide"
-    assert f"up against base is too skewed to decide: {WHY}; more queries would show them" in comparison.notes
+    assert f"up against base is too skewed to decide: {WHY}; more questions would show them" in comparison.notes
     assert comparison_sentence(comparison) == (
         "It is unclear whether up differs from base: MRR@3 0.392 against 0.333 is too skewed to decide."
     )
@@ -32,9 +32,7 @@ def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
 def test_the_best_of_several_is_told_with_it(ranked):
     systems = {"base": ranked(BASE), "up": ranked(UP), "same": ranked(BASE)}
     told = comparison_sentence(compare(systems, baseline="base", primary="rr@3"))
-    assert told == (
-        "up has the highest MRR@3 of 3 systems, 0.392, but it is unclear whether that is above the baseline's 0.333."
-    )
+    assert told == ("up leads 3 systems: MRR@3 0.392, but it is unclear whether that is above the baseline's 0.333.")
 
 
 def test_a_lift_is_told_likewise(ranked):
@@ -57,5 +55,5 @@ def test_a_gate_tells_of_it_and_does_not_fail(ranked):
     assert "MRR@5 dropped, too skewed to decide: 0.3333 → 0.3042" in str(result) or "too skewed to decide: " in str(
         result
     )
-    assert any("it fails no gate: 40 queries with small losses and no wins" in told for told in result.warnings)
+    assert any("it fails no gate: 40 questions with small losses and no wins" in told for told in result.warnings)
     assert "too skewed to decide" in result.to_markdown()

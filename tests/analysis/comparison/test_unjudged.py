@@ -96,7 +96,7 @@ def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
     }
     found = compare(both, primary="precision@4")
     assert found.row("unjudged").verdict == "worse"
-    assert comparison_sentence(found).endswith("statistically significant on 60 queries.")
+    assert comparison_sentence(found).endswith("statistically significant on 60 questions.")
 
 
 @pytest.mark.slow

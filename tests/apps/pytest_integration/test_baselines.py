@@ -35,7 +35,7 @@ def test_a_missing_baseline_is_an_error_that_names_the_option_before_anything_is
 def test_a_baseline_is_saved_compared_with_and_replaced(run: Run, project: pytest.Pytester) -> None:
     result = run(code(8), UPDATE)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*retrieval baselines*", f"saved {FOLDER}: 8 queries, ndcg@10 0.631"])
+    result.stdout.fnmatch_lines(["*retrieval baselines*", f"saved {FOLDER}: 8 questions, ndcg@10 0.631"])
     run(code(8)).assert_outcomes(passed=1)
     run(code(6)).assert_outcomes(passed=1)  # two of eight queries: may be noise
     result = run(code(0))
@@ -45,13 +45,13 @@ def test_a_baseline_is_saved_compared_with_and_replaced(run: Run, project: pytes
     run(code(0, margin=0.7)).assert_outcomes(passed=1)
     result = run(code(0), UPDATE)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines([f"replaced {FOLDER}: 8 queries, ndcg@10 0.000 (was 0.631)"])
+    result.stdout.fnmatch_lines([f"replaced {FOLDER}: 8 questions, ndcg@10 0.000 (was 0.631)"])
     run(code(0)).assert_outcomes(passed=1)
 
 
 def test_a_baseline_may_be_named_by_its_path_from_the_tests_folder(run: Run, project: pytest.Pytester) -> None:
     named = code(8).replace("margin=", 'baseline="kept/first", margin=')
-    run(named, UPDATE).stdout.fnmatch_lines(["saved kept/first: 8 queries, ndcg@10 0.631"])
+    run(named, UPDATE).stdout.fnmatch_lines(["saved kept/first: 8 questions, ndcg@10 0.631"])
     assert not (project.path / "baselines").exists()
     run(named).assert_outcomes(passed=1)
 
@@ -80,7 +80,7 @@ def test_what_could_never_be_compared_is_not_saved(run: Run, project: pytest.Pyt
     tests = """
         @pytest.mark.retrieval(dataset="labels.jsonl", no_regression=["ndcg@10"])
         def test_search(raglift_evaluate):
-            raglift_evaluate(lambda query: FILLER)
+            raglift_evaluate(lambda question: FILLER)
     """
     result = run(tests, UPDATE)
     result.assert_outcomes(failed=1)

@@ -24,9 +24,9 @@ def test_a_bound_that_is_not_kept_is_told_with_the_table_and_the_worst_queries(r
     result.stdout.fnmatch_lines(
         [
             ">*raglift_evaluate(Search(3))",
-            "E * recall@5 is 0.600 over 5 queries; expected ≥ 0.8",
+            "E * recall@5 is 0.600 over 5 questions; expected ≥ 0.8",
             "E  *FAIL  recall@5  0.600 * 5",
-            "E  *5 queries, 5 facts; 10 candidates; match by containment",
+            "E  *5 questions, 5 facts; 10 candidates; match by containment",
             "E  *Recall@10 *0.600 * 5",
             "E  *stone-3: Where is stone 3?",
             "E  *returned 2 hits; ✓ matches a label:",
@@ -64,7 +64,7 @@ def test_latency_is_measured_where_it_is_bounded(run: Run) -> None:
     result = run(code)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["E * p95_latency is * over 5 queries; expected ≤ *", "E *pass  retrieve:p50_latency *"]
+        ["E * p95_latency is * over 5 questions; expected ≤ *", "E *pass  retrieve:p50_latency *"]
     )
 
 
@@ -101,7 +101,7 @@ def test_failures_count_0_where_the_mark_allows_them(run: Run) -> None:
     result = run(code.replace("{} }", "1}"))
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["E *failures is 2 of 5 queries; expected ≤ 1", "E *stone-1: Where*", "E *failed: *OSError*gone*"]
+        ["E *failures is 2 of 5 questions; expected ≤ 1", "E *stone-1: Where*", "E *failed: *OSError*gone*"]
     )
 
 
@@ -136,7 +136,7 @@ def test_a_run_that_lacks_queries_of_the_labelled_set_fails(run: Run) -> None:
     """
     result = run(code)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E *3 queries missing in the run: stone-2, stone-3*"])
+    result.stdout.fnmatch_lines(["E *3 questions missing in the run: stone-2, stone-3*"])
 
 
 def test_marks_of_module_class_and_function_are_one(run: Run) -> None:
@@ -199,4 +199,4 @@ def test_a_bound_deeper_than_the_deployed_system_says_how_many_hits_it_returns(r
     result = run(code)
     result.assert_outcomes(failed=1)
     said = "retrieve returned no more than 2 hits, as deployed"
-    result.stdout.fnmatch_lines([f"E *recall@5 is 0.600 over 5 queries; expected ≥ 0.8 ({said})"])
+    result.stdout.fnmatch_lines([f"E *recall@5 is 0.600 over 5 questions; expected ≥ 0.8 ({said})"])

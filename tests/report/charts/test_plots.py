@@ -74,7 +74,7 @@ def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: An
     assert found[0]["t"] == "Where does stone number 0001 lie?"
     assert found[0]["c"] == "+0.667 (0.333 → 1.000)"
     assert [row["w"] for row in rows(chart, "w")] == ["▲ 3 up", "2 the same", "▼ 1 down"]
-    assert chart.description.endswith("for each of 6 queries, sorted. 3 went up, 2 stayed the same, 1 went down.")
+    assert chart.description.endswith("for each of 6 questions, sorted. 3 went up, 2 stayed the same, 1 went down.")
 
 
 def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:

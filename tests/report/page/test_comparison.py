@@ -52,12 +52,10 @@ def page(comparison):
 def test_the_first_screen_says_what_the_comparison_says(comparison, page):
     document = page
     assert document.title == "stones: 3 systems compared"
-    assert document.lead == (
-        "better has the highest MRR@3 of 3 systems, 0.889, significantly above the baseline's 0.500."
-    )
+    assert document.lead == ("better leads 3 systems: MRR@3 0.889, significantly above the baseline's 0.500.")
     table = document.headline
     assert [row[0] for row in texts(table.rows)] == ["better", "reranked", "base"]
-    assert table.columns[4:] == ("verdict", "Recall@3", "latency")
+    assert table.columns[4:] == ("verdict", "Recall@3", "tokens", "latency")
     assert [(row[4], row[-1]) for row in texts(table.rows)] == [
         ("better", "200 ms"),
         ("better", "300 ms"),
@@ -70,7 +68,7 @@ def test_the_first_screen_says_what_the_comparison_says(comparison, page):
     assert document.warnings == comparison.warnings
     names = dict(document.measured)
     assert names["Compared"] == "3 systems, each beside base"
-    assert names["Failed queries"] == "0"
+    assert names["Failed questions"] == "0"
 
 
 def test_differences_rerankers_failures_tags_and_costs_have_their_sections(comparison, page):
@@ -109,4 +107,4 @@ def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, syst
 def test_notes_of_several_systems_are_told_once(ranked):
     systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
     notes = section(comparison_page(rl.compare(systems, primary="rr@3")), "Notes of the evaluations").paragraphs
-    assert "every system: 1 query excluded from all averages: no labels" in notes
+    assert "every system: 1 question excluded from all averages: no labels" in notes

@@ -53,7 +53,7 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
 @pytest.mark.slow
 def test_what_was_measured_is_named(page):
     names = dict(page.measured)
-    assert names["Retriever"].startswith("fake (36 questions)")
+    assert names["Retriever"].startswith("fake (36 queries)")
     assert names["Dataset"].startswith("stones: 36 questions, 36 facts (hash ")
     assert names["Failed questions"] == "0"
     assert names["Match rule"].startswith("containment: ")
@@ -127,5 +127,5 @@ def test_the_page_is_whole_in_a_browser(page, open_page):
     assert "36 of 36 questions" in page.locator("#explorer").text_content()
     page.locator("#details .mark-rect path").last.click()  # the largest loss, in the chart of winners and losers
     page.wait_for_selector(".query-head .id")
-    assert page.evaluate("location.hash").startswith("#questions?query=q")
+    assert page.evaluate("location.hash").startswith("#queries?query=q")
     assert page.locator(".standing").first.inner_text().startswith("rank 1 → ")

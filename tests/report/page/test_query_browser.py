@@ -47,7 +47,7 @@ def test_queries_are_chosen_by_outcome_tag_and_search_and_ordered(open_page: Cal
     assert listed(page) == ["broken", "lost"]
     assert opened(page) == "broken"  # the one that was open is not in the list
     meaning = "A fact is cut by the chunking, so that no chunk can match it."
-    assert page.get_by_role("status").inner_text() == f"2 of 4 queries. {meaning}"
+    assert page.get_by_role("status").inner_text() == f"2 of 4 questions. {meaning}"
     chip(page, "All").click()
 
     page.get_by_label("Tag").select_option(label="fog (2)")
@@ -56,7 +56,7 @@ def test_queries_are_chosen_by_outcome_tag_and_search_and_ordered(open_page: Cal
     page.get_by_label("Search").fill("WHO  horn")
     assert listed(page) == ["broken"]
     page.get_by_label("Search").fill("nothing like it")
-    assert page.locator(".detail h3").inner_text() == "No matching queries"
+    assert page.locator(".detail h3").inner_text() == "No matching questions"
     page.get_by_role("button", name="Clear filters").click()
     page.get_by_label("Search").fill("nightfall")  # in the texts of hits alone
     assert listed(page) == ["fixed", "lost"]
@@ -105,8 +105,8 @@ def test_a_query_shows_its_facts_its_hits_what_matched_and_how_they_moved(
     assert text.inner_text().endswith("400 characters not shown.")
 
     go_to(page, "#queries?query=plain")
-    assert after.locator(".error").inner_text() == "This query failed: the system gave up"
-    assert "Nothing in the corpus answers this query." in page.locator(".detail").inner_text()
+    assert after.locator(".error").inner_text() == "This question failed: the system gave up"
+    assert "Nothing in the corpus answers this question." in page.locator(".detail").inner_text()
 
 
 def test_what_is_chosen_is_in_the_address_and_comes_back(open_page: Callable, document: Document) -> None:
@@ -147,7 +147,7 @@ def test_keys_go_through_the_list_and_everywhere(open_page: Callable, document: 
         assert page.evaluate("document.activeElement.getAttribute('aria-current')") == "true"
     assert page.evaluate("history.length") <= 2  # going through the list fills no history
     page.get_by_label("Search").press_sequentially("fogk")  # letters in a field are no commands
-    assert page.locator(".detail h3").inner_text() == "No matching queries"
+    assert page.locator(".detail h3").inner_text() == "No matching questions"
     page.get_by_label("Search").fill("")
     page.get_by_label("Search").focus()
     seen = []
@@ -193,7 +193,7 @@ def test_metrics_say_their_depth_their_tone_and_whose_labels_they_rest_on(
     page = open_page(document, "#queries?query=fixed").page
     note = page.locator(".values-table > .source")
     assert note.inner_text() == "labels: 2 passages judged by openai:gpt-4o-mini (relevance@3f9a1c07), 1 by people"
-    table = page.get_by_role("group", name="Metrics of this query")
+    table = page.get_by_role("group", name="Metrics of this question")
     assert table.locator("thead th").all_inner_texts()[1:] == ["NDCG@10"]
     page.get_by_role("button", name="Show all 2 metrics").press("Enter")
     assert table.locator("tbody th").all_inner_texts() == list(metrics)
@@ -213,7 +213,7 @@ def test_one_view_alone_has_no_before_and_tables_lead_to_queries_of_any_name(
         replace(query, id=name, views=query.views[:1]) for query, name in zip(drill_down.queries, names, strict=True)
     )
     rows = ((Cell("lost"), Cell("+0.1")), (Cell("of another set"), Cell("–")))
-    sections = (Section("Moved", (), (Table("Moved most", ("query", "lift"), rows),)),)
+    sections = (Section("Moved", (), (Table("Moved most", ("id", "lift"), rows),)),)
     alone = replace(drill_down, views=drill_down.views[:1], right=0, queries=queries)
     page = open_page(make_document(alone, sections=sections), "#queries?sort=dataset").page
     assert page.locator(".column").count() == 1
@@ -237,7 +237,7 @@ def test_thousands_of_queries_are_listed_as_they_are_scrolled(
     page = open_page(make_document(replace(drill_down, queries=many)), "#queries?query=q4321&sort=dataset").page
     assert opened(page) == "q4321"
     page.get_by_label("Search").fill("q49")
-    assert page.get_by_role("status").inner_text() == "111 of 5,000 queries"
+    assert page.get_by_role("status").inner_text() == "111 of 5,000 questions"
     assert page.locator(".rows li").count() == 80
     page.locator(".list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
     expect(page.locator(".rows li")).to_have_count(111)

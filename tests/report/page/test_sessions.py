@@ -131,7 +131,7 @@ def test_a_page_without_sessions_carries_nothing_of_them() -> None:
     content = json.loads(gzip.decompress(packed(drill)))
     assert "sessions" not in content["queries"][0]
     assert set(content["queries"][0]["views"][0]) == {"hits", "returned", "values", "facts"}
-    assert "sessionColumn(data, query, view, role, state, chooseRun) {" not in render(evaluation_page(plain))
+    assert "sessionColumn(data, question, view, role, state, chooseRun) {" not in render(evaluation_page(plain))
 
 
 # The first screen.
@@ -284,7 +284,7 @@ def test_agents_stand_side_by_side(open_page: Callable, evaluation: rl.Evaluatio
     assert page.locator(".columns > .column.right:not(.session) .hit").count() == 2
     page.get_by_label("Right", exact=True).select_option(label="second: rerank")
     error = page.locator(".session.right > .error").inner_text()
-    assert error == "This session failed: no session was given for this query"
+    assert error == "This session failed: no session was given for this question"
 
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202egnp"

@@ -17,12 +17,12 @@ stones: 2 systems compared
 12 questions, 11 of them labelled, 11 facts; match by containment
 Baseline: sparse (the first of two).
 
-dense is better than sparse: MRR@3 0.909 against 0.591, statistically significant on 11 queries.
+dense is better than sparse: MRR@3 0.909 against 0.591, statistically significant on 11 questions.
 
-system           MRR@3 [95%]         difference [95%]      p  verdict
-──────────────────────────────────────────────────────────────────────
-dense   0.909 [{other.low:.3f}, {other.high:.3f}]  +0.318 [{low}, {high}]  0.039  better
-sparse  0.591 [{base.low:.3f}, {base.high:.3f}]                                  baseline
+system           MRR@3 [95%]         difference [95%]      p  verdict   tokens
+──────────────────────────────────────────────────────────────────────────────
+dense   0.909 [{other.low:.3f}, {other.high:.3f}]  +0.318 [{low}, {high}]  0.039  better        26
+sparse  0.591 [{base.low:.3f}, {base.high:.3f}]                                  baseline      20
 
 ! only 11 labelled questions: below 30, intervals and p-values are unreliable"""
 
@@ -78,7 +78,7 @@ def test_truncated_figures_are_marked(ranked):
     text = str(compare({"a": ranked([1, 2, 3] * 10), "b": ranked([1, 2, 3] * 10, top_n=2)}, primary="rr@3"))
     row = next(line for line in text.splitlines() if line.startswith("b "))
     assert "0.000† [" in row
-    assert row.split()[-3:] == ["–", "–", "0.000†"]  # difference, p, and Recall@3, which was named
+    assert row.split()[-4:] == ["–", "–", "0.000†", "14"]  # difference, p, Recall@3, which was named, and tokens
     assert "- † deeper than what the system returned, so it cannot be compared" in text
 
 
@@ -101,10 +101,10 @@ def test_names_stand_in_the_rows_whole_above_their_figures_where_they_are_long(r
 def test_a_terminal_too_narrow_says_which_columns_it_leaves_out(ranked):
     table = comparison_headline(compare(many(ranked, ["a", "b"]), primary="rr@3"))
     table = dataclasses.replace(table, optional=(3,))
-    assert as_text([table], width=80).splitlines()[0].split()[-3:] == ["p", "verdict", "Recall@3"]
-    narrow = as_text([table], width=62).splitlines()
+    assert as_text([table], width=80).splitlines()[0].split()[-3:] == ["verdict", "Recall@3", "tokens"]
+    narrow = as_text([table], width=70).splitlines()
     assert "p" not in narrow[0].split()
-    assert narrow[-1] == "(a wider terminal also shows: p)"
+    assert narrow[-1] == "(more columns in a wider terminal: p)"
 
 
 def test_the_frame_is_complete(comparison):

@@ -17,13 +17,13 @@ def test_the_verdict_comes_first_then_the_metric_that_decides_and_all_are_in_a_t
     lift = ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3")
     lines = str(lift).splitlines()
     before, after = lift.row().before_interval, lift.row().after_interval
-    assert lines[:2] == ["stones: fake + fake", "36 queries, 36 facts; 6 candidates; match by containment"]
+    assert lines[:2] == ["stones: fake + fake", "36 questions, 36 facts; 6 candidates; match by containment"]
     assert lines[3] == "The reranker helped: MRR@3 rose from 0.472 to 0.667."
     assert lines[7].split(" [")[0].split() == ["MRR@3", "0.472"]
     assert f"0.667 [{after.low:.3f}, {after.high:.3f}]" in lines[7]
     assert f"0.472 [{before.low:.3f}, {before.high:.3f}]" in lines[7]
     assert lines[7].endswith("better")
-    said = "RR@3 improved for 18 queries, got worse for 6 and stayed the same for 12; effect size +0.48."
+    said = "RR@3 improved for 18 questions, got worse for 6 and stayed the same for 12; effect size +0.48."
     assert said in " ".join(lines)
     assert "Minimum detectable effect in MRR@3 (80% power): 0.20" in str(lift)
     table = str(lift).partition("Every metric at every depth\n")[2].splitlines()
@@ -45,7 +45,7 @@ def test_a_long_question_is_cut_and_a_hostile_one_is_shown_as_it_is(ranked):
 
 def test_nothing_moved_and_no_fair_pair_are_said(ranked):
     text = str(ranked([1, 2], reranked=[1, 2]).reranker_lift("rr@3"))
-    assert "The reranker did not change MRR@3 for any query: it stays at 0.750 on 2 queries." in text
+    assert "The reranker did not change MRR@3 for any question: it stays at 0.750 on 2 questions." in text
     assert "moved up" not in text
     assert "moved down" not in text
     cut = str(ranked([1, 2, 3], reranked=[1, 1, 1], top_n=2).reranker_lift("rr@3"))

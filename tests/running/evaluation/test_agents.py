@@ -90,7 +90,7 @@ def test_each_query_is_asked_several_times_and_its_value_is_the_mean():
     assert recall[3] == 1
     assert evaluation.session_analysis().components.within_queries > 0
     assert evaluation.run.spec["repeats"] == 3
-    assert any("each query was run 3 times" in note for note in evaluation.notes)
+    assert any("each question was run 3 times" in note for note in evaluation.notes)
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
@@ -148,7 +148,7 @@ def test_settings_of_depth_have_no_effect_on_an_agent_and_it_is_said():
 
 
 def test_a_system_that_is_asked_once_is_not_asked_several_times():
-    found = r"repeats: found 3 with SharedWords, which is asked once for each query; expected 1, or an agent"
+    found = r"repeats: found 3 with SharedWords, which is asked once for each question; expected 1, or an agent"
     with pytest.raises(ConfigurationError, match=found):
         rl.evaluate(SharedWords.over(LINES, k=1), DATASET, repeats=3)
     for repeats in (0, True, 1.5, "2"):

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 TEXTS = [f"passage {number}, which answers the question of that number" for number in range(6)]
 DATA = rl.Dataset.from_dict({f"question {number}": [text] for number, text in enumerate(TEXTS)})
-SAID = "4 of 6 queries were retried (6 more calls)"
+SAID = "4 of 6 questions were retried (6 more calls)"
 
 
 class Flaky:
@@ -76,7 +76,7 @@ def test_the_retries_of_a_reranker_are_its_stages(concurrency):
 
     run = rl.evaluate(retriever, DATA, reranker=rerank, ks=(1,), concurrency=concurrency, progress=False).run
     assert [stage.retries for stage in run.traces[4].stages] == [0, 1]
-    assert retries_note(run) == "1 of 6 queries were retried (1 more call)"
+    assert retries_note(run) == "1 of 6 questions were retried (1 more call)"
 
 
 def test_a_system_that_takes_all_queries_at_once_is_retried_for_each():
@@ -90,7 +90,7 @@ def test_a_system_that_takes_all_queries_at_once_is_retried_for_each():
             return [rl.Ranking.of([(rl.Chunk(TEXTS[0]), 1.0)]) for _ in queries]
 
     assert retries_note(rl.evaluate(Batch(), DATA, ks=(1,), progress=False).run) == (
-        "6 of 6 queries were retried (6 more calls)"
+        "6 of 6 questions were retried (6 more calls)"
     )
 
 
@@ -114,4 +114,4 @@ def test_an_agent_that_is_run_again_says_so():
     one = rl.Dataset.from_dict({"question 0": [TEXTS[0]]})
     run = rl.evaluate(create_agent(Model(messages=messages()), [search]), one, progress=False).run
     assert run.traces[0].retries == 1
-    assert retries_note(run) == "1 of 1 query was retried (1 more call)"
+    assert retries_note(run) == "1 of 1 question was retried (1 more call)"

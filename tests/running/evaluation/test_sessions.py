@@ -189,7 +189,7 @@ def test_variances_tell_runs_from_queries(repeated: rl.Evaluation, evaluation: r
     assert found.within_queries == pytest.approx(0.5 / 3)
     assert found.between_queries == 0.0
     assert repetition_components(evaluation, "session_recall@10") is None
-    assert "from run to run of the same query" in str(repeated)
+    assert "from run to run of the same question" in str(repeated)
 
 
 def test_agents_are_compared_query_by_query_over_the_means_of_their_runs(

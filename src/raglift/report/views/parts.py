@@ -137,7 +137,7 @@ def cost_columns(
 
 
 _USUAL_UNIT = ":characters"
-_SETTINGS = ("chunker", "embedding", "retriever", "reranker", "system")
+_SETTINGS = ("system", "chunker", "embedding", "retriever", "reranker")
 
 
 def setting_columns(rows: Iterable[RowT], settings: Callable[[RowT], Mapping[str, str]]) -> list[Column[RowT]]:

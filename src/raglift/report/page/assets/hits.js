@@ -9,7 +9,7 @@ function hitColumn(data, query, view, other, role) {
   const count = element("p", { class: "muted count" }, `${plural(returned, "hit")}${hits.length < returned ? `, ${whole(hits.length)} of them in this page` : ""}`);
   const list = element("ol", { class: "hits" });
   const column = element("div", { class: `column ${role}` }, element("div", { class: "column-head" }, title, count), list);
-  if (error) column.insertBefore(element("p", { class: "error", dir: "auto" }, `This query failed: ${short(error, 600)}`), list);
+  if (error) column.insertBefore(element("p", { class: "error", dir: "auto" }, `This question failed: ${short(error, 600)}`), list);
   if (!hits.length) list.append(element("li", { class: "none" }, "No hits."));
   const ranks = other === view ? null : ranksOf(query.views[other]);
   if (ranks && betweenSystems(data, { left: view, right: other })) ranks.elsewhere = short(data.views[other].title, 60);
