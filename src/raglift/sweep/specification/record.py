@@ -50,7 +50,7 @@ _EFFORT = "effort"
 class Sweep(MeasuringSettings):
     """Systems to be measured on one dataset: a grid, what is left out of it, what is added, and the user's own.
 
-    What is accepted is what a YAML file may hold (see `load_sweep` and docs/reference/sweep_files.md), and objects where a
+    What is accepted is what a YAML file may hold (see `load_sweep` and docs/reference/sweep_files.md), and objects if a
     field says so; what is kept is checked and in its shortest text form, so two sweeps that mean the same are equal.
 
     Raises:
