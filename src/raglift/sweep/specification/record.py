@@ -50,7 +50,7 @@ _EFFORT = "effort"
 class Sweep(MeasuringSettings):
     """Systems to be measured on one dataset: a grid, what is left out of it, what is added, and the user's own.
 
-    What is accepted is what a YAML file may hold (see `load_sweep` and docs/how-to/sweeps.md), and objects where a
+    What is accepted is what a YAML file may hold (see `load_sweep` and docs/reference/sweep_files.md), and objects if a
     field says so; what is kept is checked and in its shortest text form, so two sweeps that mean the same are equal.
 
     Raises:
@@ -231,7 +231,7 @@ def _plain(value: Any) -> Any:
 
 
 def load_sweep(path: str | os.PathLike[str], *, defaults: Mapping[str, Any] | None = None) -> Sweep:
-    """Read a sweep from a YAML file; docs/how-to/sweeps.md describes it.
+    """Read a sweep from a YAML file; docs/reference/sweep_files.md describes it.
 
     The fields are those of `Sweep`, each value in its text form. Relative paths are relative to the folder of the file.
     Nothing is run or imported, and no model is loaded.
