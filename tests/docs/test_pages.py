@@ -137,10 +137,10 @@ def test_every_format_is_explained() -> None:
 
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.origin])
 def test_a_metric_has_a_row_with_its_definition(name: str) -> None:
-    page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
-    tables = re.findall(r"^\| metric \|.* definition \|.*\n((?:\|.*\n)+)", page, re.MULTILINE)
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference" / "metrics").iterdir())
+    tables = re.findall(r"^\| metric \|.* definition \|.*\n((?:\|.*\n)+)", pages, re.MULTILINE)
     defined = re.findall(r"^\| `?(\w+)", "".join(tables), re.MULTILINE)
-    assert {name, MEASURES[name].title} & set(defined), f"docs/reference/metrics.md: add a row that defines {name}"
+    assert {name, MEASURES[name].title} & set(defined), f"docs/reference/metrics: add a row that defines {name}"
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:
