@@ -16,11 +16,10 @@ import yaml
 
 from raglift.datasets.formats.catalogue import FORMATS
 from raglift.metrics.registry import MEASURES
-from raglift.retrieval.onnx_files import onnx_identity
 from raglift.retrieval.services.mapping import load_mapping
 from raglift.sweep.specification.record import load_sweep
 
-from .pages import PAGES, ROOT, Page, differing, faults, read_page, runnable
+from .pages import PAGES, ROOT, Page, differ, faults, read_page, runnable
 
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 WORKFLOW = "docs/how-to/github_actions.md"  # its YAML is no sweep: see test_github_actions
@@ -39,8 +38,6 @@ FULL = {
     "docs/how-to/tracking.md",
 }
 """Pages that take more than three seconds, whose code other tests run too."""
-EMBEDDED = re.compile(r"cross-encoder|bge-small|dense|hybrid|build_retriever|raglift\.integrations")
-"""What in a page says that the embedded models compute what it shows."""
 FOLDERS = {"docs/how-to/datasets.md": ROOT / "tests" / "datasets" / "fixtures"}
 """What a page finds where it runs; the others run in an empty folder, but for the reranker that one of them names."""
 
@@ -88,16 +85,6 @@ def run(page: Page, module: types.ModuleType) -> list[str]:
         if shown and (difference := differ(page, shown.text, printed.getvalue())):
             wrong.append(f"line {shown.line}: {difference}")
     return wrong
-
-
-def differ(page: Page, shown: str, printed: str) -> str | None:
-    """Compare what a page shows with what was printed: word by word.
-
-    But for figures of the embedded models where the processor's 8-bit sums saturate: on x86 without VNNI.
-    """
-    if onnx_identity("bge-small").endswith(":x86_64") and EMBEDDED.search(page.path.read_text(encoding="utf-8")):
-        return None
-    return differing(shown, printed)
 
 
 @pytest.mark.parametrize("name", READ)
