@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 FROM_THE_TOP = {"CHANGELOG.md": "reference/changelog.md", "SECURITY.md": "reference/security.md"}
 """Files of the repository, and the pages they become."""
-BOOSTS = {"tutorials": 1.0, "how-to": 1.5, "concepts": 2.0, "reference": 0.1}
+BOOSTS = {
+    "tutorials": 1.0,
+    "how-to": 1.5,
+    "concepts": 2.0,
+    "reference/metrics.md": 3.0,
+    "reference/metrics": 1.0,
+    "reference": 0.1,
+    "": 1.0,
+}
 """How much the pages of a folder count in a search: pages that teach come before pages to look something up in."""
 RARELY_WANTED = re.compile(r"reference/(api/|decisions/|licences|changelog|architecture)")
 LEAST = 0.01
@@ -58,7 +66,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Point links to files outside docs/ at their pages, and say how much the page counts in a search."""
     uri = page.file.src_uri
-    boost = LEAST if RARELY_WANTED.match(uri) else BOOSTS.get(uri.partition("/")[0], 1.0)
+    boost = LEAST if RARELY_WANTED.match(uri) else next(BOOSTS[folder] for folder in BOOSTS if uri.startswith(folder))
     page.meta.setdefault("search", {}).setdefault("boost", boost)
     return relinked(markdown, f"docs/{uri}", uri) if page.file.generated_by is None else markdown
 

@@ -1,5 +1,5 @@
-"""Every default metric against a slow implementation of `docs/reference/metrics.md`, and what must hold of any
-ranking.
+"""Every default metric against a slow implementation of the definitions in `docs/reference/metrics/`, and what must
+hold of any ranking.
 """
 
 import math

@@ -159,7 +159,7 @@ def test_codes_that_do_not_fit_are_refused(codes: list[list[float]], message: st
         factor_effects(np.zeros((2, 5)), codes, seed=0)
 
 
-# How often it holds, by simulation: benchmarks/factor_effects.py, of which docs/concepts/statistics.md has the table.
+# How often it holds, by simulation: benchmarks/factor_effects.py, and docs/concepts/statistics/methods.md.
 
 
 @pytest.fixture(scope="module")

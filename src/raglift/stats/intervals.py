@@ -124,9 +124,9 @@ _LEAST_STEP = 1e-6
 # deviation rests on a handful of queries, and badly centred, as the mean of so few is skewed. `difference_interval`
 # corrects both; with many differences, neither correction is felt. Where differences are skewed, its end on the side
 # of the large ones is that of Hall's transformed t, which Johnson's correction does not reach.
-# `benchmarks/interval_coverage.py` holds it against other intervals over some fifty populations, and
-# docs/concepts/statistics.md has the tables: of coverage at 60 and 120 queries, and of each tail where 8 differences of
-# each sign are expected.
+# `benchmarks/interval_coverage.py` compares it with other intervals over some fifty populations;
+# docs/concepts/statistics/methods.md has some of its coverage at 60 and 120 queries, and of each tail if 8 differences
+# of each sign are expected.
 # With fewer than 4 differences, nothing that was tried covers.
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # Two things are done about it. If a sample is strongly skewed against its mean, Hall's transformed t is tested as well.
 # And if a sample has at most one loss that is not small beside its wins, no test of its values can help, since the
 # large losses are not among them: it is too skewed to decide, unless a bet on its mean earns so much that losses of any
-# size are ruled out (Waudby-Smith and Ramdas). benchmarks/type_one_error.py measures both; docs/concepts/statistics.md
-# has the table.
+# size are ruled out (Waudby-Smith and Ramdas). benchmarks/type_one_error.py measures both;
+# docs/concepts/statistics/methods.md has a part of its table.
 
 
 HALL_TEST = "t test of the mean with Hall's transformation for skewness, two-sided"

@@ -22,7 +22,7 @@ dense is better than sparse: MRR@3 0.909 against 0.591, statistically significan
 system           MRR@3 [95%]         difference [95%]      p  verdict   tokens
 ──────────────────────────────────────────────────────────────────────────────
 dense   0.909 [{other.low:.3f}, {other.high:.3f}]  +0.318 [{low}, {high}]  0.039  better        26
-sparse  0.591 [{base.low:.3f}, {base.high:.3f}]                                  baseline      20
+sparse  0.591 [{base.low:.3f}, {base.high:.3f}]                                  baseline      26
 
 ! only 11 labelled questions: below 30, intervals and p-values are unreliable"""
 
