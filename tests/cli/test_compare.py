@@ -84,7 +84,7 @@ def test_one_run_shows_its_reranker_lift(run, runs) -> None:
     [
         (("base",), "compare: found one run, base, of one stage (retrieve); expected a run with a reranker, or"),
         (("reranked", "--names", "a"), "compare: found --names with one run"),
-        (("base", "nowhere"), "nowhere: found nothing there; expected the folder of a saved evaluation"),
+        (("base", "nowhere"), "nowhere: found no such folder; expected that of a saved evaluation"),
         (
             ("base", "better", "--primary", "ndcg@10"),
             "primary: found ndcg@10, which was not scored; expected one of rr@1, rr@3",

@@ -39,7 +39,7 @@ def test_demo_prints_a_verdict_five_metrics_and_what_to_do_next_in_25_lines(run,
         :3
     ]
     assert all(out.count(metric) == 1 for metric in metrics)
-    assert re.search(r"What became of the 50 facts that the questions need: \d+ found by rank 10", out)
+    assert re.search(r"Where the 50 facts that the questions need: \d+ found by rank 10", out)
     assert "\x1b" not in out
     assert "\nReport: raglift-demo/report.html\n" in out
     assert (folder / "raglift-demo" / "report.html").read_bytes().startswith(b"<!DOCTYPE html>")
@@ -124,7 +124,7 @@ def test_what_was_measured_is_shown_also_where_it_cannot_be_saved(
     monkeypatch.setattr(demo, "evaluate", in_a_folder_that_is_taken(folder / "raglift-demo", demo.evaluate))
     code, out, err = run("demo", "--retriever", "bm25")
     assert code == 2
-    assert "What became of the 50 facts" in out
+    assert "Where the 50 facts" in out
     assert err.startswith("raglift: error: raglift-demo/run: ")
 
 

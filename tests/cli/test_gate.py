@@ -173,7 +173,7 @@ def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch:
         (("main", "--min", "rr@9=0.5"), "its 6 candidates do not reach it"),
         (("main", "--baseline", "worse"), "expected one, as --no-regression ndcg@10"),
         (("main", "--no-regression", "rr@3"), "--no-regression: found no baseline"),
-        (("nowhere", "--min", "rr@3=0.5"), "nowhere: found nothing there"),
+        (("nowhere", "--min", "rr@3=0.5"), "nowhere: found no such folder"),
         (("main", "--baseline", "main", "--no-regression", "rr@3", "--no-regression", "rr@3"), "found rr@3 twice"),
         (
             ("main", "--baseline", "main", "--no-regression", "rr@3", "--margin", "3"),
@@ -198,7 +198,7 @@ def test_files_do_not_tell_of_an_earlier_run_where_nothing_was_decided(run, runs
     assert (code, out) == (2, "")
     markdown = Path("gate.md").read_text(encoding="utf-8")
     assert markdown.startswith("### ❌ nowhere: NOT DECIDED: ")
-    assert "found nothing there" in markdown
+    assert "found no such folder" in markdown
     (suite,) = JUnitXml.fromfile("gate.xml")
     assert (suite.tests, suite.failures, suite.errors) == (1, 0, 1)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")

@@ -63,7 +63,7 @@ def test_several_runs_become_a_comparison(run, runs: Path) -> None:
 def test_a_sweeps_folder_becomes_its_page(run, runs: Path, sweep: Path) -> None:
     code, _, err = run("report", sweep, "--primary", "recall@1", "--baseline", "recursive:60/0 · bm25 · none")
     assert (code, err) == (0, "written to report.html\n")
-    assert "2 of 2 cells measured" in page(runs / "report.html")
+    assert "2 of 2 configurations measured" in page(runs / "report.html")
     assert ">Recall@1</button>" in page(runs / "report.html")
     assert run("report", sweep, "--seed", "3", "-o", "seeded.html")[0] == 0
     assert ">NDCG@1</button>" in page(runs / "seeded.html")
@@ -89,7 +89,7 @@ def test_other_formats_by_ending_or_by_name(run, runs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nowhere"], "nowhere: found nothing there; expected the folder of a saved evaluation"),
+        (["nowhere"], "nowhere: found no such folder; expected that of a saved evaluation"),
         (["base", "-o", "."], "found a folder; expected the name of a file"),
         (["base", "-o", "no/such/report.html"], "found no folder"),
         (["base", "--format", "pdf"], "--format: found 'pdf'; expected one of html, markdown, csv, parquet"),

@@ -33,7 +33,7 @@ def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Pat
     labels = tmp_path / "labels.jsonl"
     other = write_queries([Query("x", "something else")], tmp_path / "other.jsonl")
     for arguments, told in (
-        ((labels, tmp_path / "none"), "expected the folder of a saved evaluation"),
+        ((labels, tmp_path / "none"), "expected that of a saved evaluation"),
         ((labels, saved, "--scale", 4), "scale: found 4; expected 3 or 5"),
         ((labels, saved, "-k", 0), "-k: found '0'"),
         ((labels, saved, "--port", 99999), "--port: found 99999"),

@@ -66,7 +66,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert out.startswith(
         "lighthouse: 2 of 2 configurations measured\n"
         "by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a reranker\n\n"
-        "recursive:1000/100 · bm25 · none has the highest NDCG@5 of 2 (0.595), shown within 0.03"
+        "Use recursive:1000/100 · bm25: it puts the right passage first for "
     )
     assert "\n400/0 " in out
     assert "\nNext: raglift report runs/sizes shows every question; raglift sweep runs/sizes --all prints " in out

@@ -59,7 +59,7 @@ def test_queries_that_were_not_asked_may_be_left_out(run: Run, tmp_path: Path) -
     assert code == 0, err
     saved = load_evaluation(folder)
     assert [trace.query_id for trace in saved.run.traces] == ["fog-signal-interval"]
-    assert "1 trace of 2 not joined to a question, and left out: 1 no such question" in saved.run.notes
+    assert "1 trace of 2 not joined to a question, and left out: 1 no such query" in saved.run.notes
     assert "1 fault in the files of traces: what could not be read is left out" in saved.run.notes
 
 
@@ -159,7 +159,7 @@ def test_traces_of_no_query_are_listed_and_not_evaluated(run: Run, tmp_path: Pat
     labels.write_text('{"id": "q1", "question": "How deep is it?", "relevant": ["four fathoms"]}\n', encoding="utf-8")
     code, out, err = run("trace", TRACES, "--data", labels, "-o", tmp_path / "run")
     assert code == 2
-    assert "no such question" in out
+    assert "no such query" in out
     assert "found 2 traces of no question of labels, for the reasons above" in err
     assert not (tmp_path / "run").exists()
     code, out, _ = run("trace", TRACES, "--data", labels, "--json")

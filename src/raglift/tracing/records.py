@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 REASONS = {
-    "no_such_query": "no query of the dataset has this text, or this id",
-    "ambiguous": "several queries of the dataset have this text, or the trace has the ids of several",
+    "no_such_query": "no question of the dataset has this text, or this id",
+    "ambiguous": "several questions of the dataset have this text, or the trace has the ids of several",
     "no_question": "no span tells what the user asked",
     "no_retrieval": "no span is of a retriever, a reranker, a tool that returned documents, or a language model",
     "no_documents": "a span of a retriever tells no documents: its instrumentation leaves them out",

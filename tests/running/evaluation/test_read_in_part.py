@@ -13,7 +13,7 @@ from raglift.types.rankings import ReadInPart
 
 QUERY = "who is the keeper"
 TEXTS = ["the lamp of the island", "the keeper is on the boat " * 20, "fog " * 200]
-NOTE = "rerank: 2 of 3 candidates exceed the reranker's input limit; only the beginning was scored"
+NOTE = "rerank: 2 of 3 candidates are longer than the reranker reads; the rest of their text is not scored"
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ def setting_columns(rows: Iterable[RowT], settings: Callable[[RowT], Mapping[str
     What all values of a part begin with up to a colon is in its definition: `recursive:`.
     """
     known = [settings(row) for row in rows]
-    if not all(known):
+    if not known or not all(known):
         return []
     columns = []
     for part in _SETTINGS:
