@@ -23,7 +23,9 @@ def shown(run: nbformat.NotebookNode) -> str:
     return "".join(output.get("text", "") for cell in run.cells for output in cell.outputs)
 
 
-def test_the_kernel_is_this_python_in_a_folder_with_the_files_alone_without_a_network(tmp_path: Path, running: ModuleType) -> None:
+def test_the_kernel_is_this_python_in_a_folder_with_the_files_without_a_network(
+    tmp_path: Path, running: ModuleType
+) -> None:
     source = """
 import os, socket, sys
 print(sys.prefix, os.listdir())
