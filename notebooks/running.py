@@ -59,7 +59,7 @@ import altair
 from ipykernel.iostream import OutStream
 from ipykernel.kernelapp import launch_new_instance
 
-altair.renderers.enable("png", scale_factor=1.5)
+altair.renderers.enable("png", scale_factor=1.25)
 OutStream.flush_timeout = None  # after ten seconds on a busy machine it would print that it timed out
 launch_new_instance()
 """
