@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -60,6 +60,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=relinked(text, name, page)))
         for picture, content in pictures.items():
             files.append(File.generated(config, f"tutorials/{picture}", content=content))
+    for path in [*ROOT.glob("notebooks/files/*.py"), *ROOT.glob("notebooks/files/*/*.jsonl")]:
+        uri = f"tutorials/{path.relative_to(ROOT / 'notebooks').as_posix()}"
+        files.append(File.generated(config, uri, abs_src_path=str(path), inclusion=InclusionLevel.INCLUDED))
     return files
 
 

@@ -3,13 +3,14 @@
     python notebooks/running.py                      all notebooks here, in place, as `make notebooks` does
     python notebooks/running.py 01_war_and_peace     only this one
 
-What is kept are sources and outputs: no times, no versions, nothing of the machine.
+Sources and outputs are kept, charts as pictures: no times, no versions, nothing of the machine.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -54,11 +55,15 @@ def look_up_here(host, *args, **kwargs):
 
 socket.socket.connect, socket.getaddrinfo = connect_here, look_up_here
 
+import altair
+from ipykernel.iostream import OutStream
 from ipykernel.kernelapp import launch_new_instance
 
+altair.renderers.enable("png", scale_factor=1.25)
+OutStream.flush_timeout = None  # after ten seconds on a busy machine it would print that it timed out
 launch_new_instance()
 """
-"""The kernel's process: its connections end on this machine, and progress is not drawn into outputs."""
+"""The kernel's process: it connects only to this machine, draws no progress and shows charts as pictures."""
 
 
 class ThisPython(KernelSpecManager):
@@ -80,6 +85,8 @@ class Kernel(AsyncKernelManager):
 def execute(path: Path, environment: dict[str, str] | None = None) -> nbformat.NotebookNode:
     """Run a notebook in a fresh kernel, in a working directory of its own that is gone afterwards.
 
+    The directory has a copy of the folder `files` beside the notebook, if there is one.
+
     Args:
         path: the notebook, which is not changed.
         environment: variables of the kernel besides those of this process.
@@ -92,12 +99,15 @@ def execute(path: Path, environment: dict[str, str] | None = None) -> nbformat.N
     """
     notebook = cleaned(nbformat.read(path, as_version=4))
     with tempfile.TemporaryDirectory() as folder:
+        if (files := path.parent / "files").is_dir():
+            shutil.copytree(files, Path(folder, files.name))
         client = NotebookClient(
             notebook,
             kernel_manager_class=Kernel,
             kernel_name="python3",
             timeout=SECONDS_FOR_A_CELL,
             startup_timeout=SECONDS_FOR_A_CELL,
+            iopub_timeout=SECONDS_FOR_A_CELL,  # by default, outputs that come 4 seconds after a cell ended are lost
             record_timing=False,
             resources={"metadata": {"path": folder}},
         )

@@ -221,6 +221,7 @@ def shown_to_readers() -> dict[str, str]:
         *root.glob("docs/**/*.md"),
         *root.glob("examples/**/*.*"),
         *root.glob("corpora/**/*.md"),
+        *root.glob("notebooks/files/*.py"),
     ]
     texts = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in pages if path.is_file()}
     for path in root.glob("notebooks/*.ipynb"):

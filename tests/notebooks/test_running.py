@@ -23,7 +23,9 @@ def shown(run: nbformat.NotebookNode) -> str:
     return "".join(output.get("text", "") for cell in run.cells for output in cell.outputs)
 
 
-def test_the_kernel_is_this_python_in_an_empty_folder_without_a_network(tmp_path: Path, running: ModuleType) -> None:
+def test_the_kernel_is_this_python_in_a_folder_with_the_files_without_a_network(
+    tmp_path: Path, running: ModuleType
+) -> None:
     source = """
 import os, socket, sys
 print(sys.prefix, os.listdir())
@@ -33,17 +35,25 @@ for reach in (socket.create_connection, socket.socket().connect):
     except OSError as error:
         print(error)
 """
-    path = written(tmp_path, source, "print(os.environ['LAMP'])")
+    path = written(tmp_path, source, "print(os.environ['LAMP'], open('files/oil.txt').read())")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "oil.txt").write_text("full")
     before = path.read_bytes()
     run = running.execute(path, {"LAMP": "lit"})
     assert shown(run).splitlines() == [
-        f"{sys.prefix} []",
+        f"{sys.prefix} ['files']",
         "a notebook tried to look up 192.0.2.1",
         "a notebook tried to reach 192.0.2.1",
-        "lit",
+        "lit full",
     ]
     assert [cell.execution_count for cell in run.cells] == [1, 2]
     assert path.read_bytes() == before
+
+
+@pytest.mark.full  # twelve seconds
+def test_a_busy_machine_neither_adds_outputs_nor_loses_them(tmp_path: Path, running: ModuleType) -> None:
+    source = "import time\nget_ipython().kernel.iopub_thread.schedule(lambda: time.sleep(12))\nprint('late')"
+    assert shown(running.execute(written(tmp_path, source))) == "late\n"
 
 
 def test_a_cell_that_fails_stops_the_run_and_is_shown(tmp_path: Path, running: ModuleType) -> None:

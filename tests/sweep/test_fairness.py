@@ -92,7 +92,7 @@ def test_cells_whose_prompts_are_not_full_though_more_could_come_are_named(tmp_p
     ends = "Prompts that end before 2,000 tokens though more could come, so that the figures may be too low: "
     count = found.fairness.unfilled[name]
     assert count > 1
-    assert f"{ends}{count:,} questions of {name}" in " ".join(str(found).split())
+    assert f"{ends}{count:,} questions of {short_name(name)}" in " ".join(str(found).split())
 
 
 def few(query):

@@ -11,6 +11,7 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Document, Section
+from raglift.report.sentences import short_name
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.records import CellResult
@@ -71,7 +72,7 @@ def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
     document = sweep_document(replace(measured, results=(broken, waiting, *measured.results[2:])))
     assert document.title == "island: 6 of 8 configurations measured"
     assert document.warnings[:2] == (
-        f"1 configuration failed: no such model <b> ({broken.cell.name})",
+        f"1 configuration failed: no such model <b> ({short_name(broken.cell.name)})",
         "1 configuration not measured yet: continue with --resume",
     )
     (table,) = section(document, "What failed").tables
@@ -84,7 +85,7 @@ def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: S
     assert one.lead.startswith("NDCG@3 is ")
     assert (one.title, one.warnings[0]) == (
         "island: 1 of 2 configurations measured",
-        f"1 configuration failed: no such model ({broken.cell.name})",
+        f"1 configuration failed: no such model ({short_name(broken.cell.name)})",
     )
     assert dict(one.measured)["Configuration"] == measured.results[1].cell.name
     with pytest.raises(

@@ -217,8 +217,10 @@ def _left_out_sentence(found: Recommendation) -> str:
 
 def next_sentence(found: Recommendation) -> str:
     """Return what to try next, by what became of most of the facts that are not found."""
-    tried = " ".join(one.system for one in (*found.equals, *found.beaten))
-    return next_step(found.facts, found.losses, found.k, has_reranker=found.has_reranker, tried=tried)
+    every = (*found.equals, *found.beaten)
+    tried = " ".join(one.system for one in every)
+    has_reranker = found.has_reranker or any(one.costs.get(RERANKERS) for one in every)
+    return next_step(found.facts, found.losses, found.k, has_reranker=has_reranker, tried=tried)
 
 
 def check_sentence(found: Recommendation) -> str:

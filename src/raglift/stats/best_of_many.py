@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-BEST_METHOD = "multiple comparisons with the best (Hsu 1984), by sign flips of whole queries"
+BEST_METHOD = "multiple comparisons with the best (Hsu 1984), by sign flips of whole questions"
 """The name of the method, as a report states it."""
 _SAME = 1e-12
 """What rounding may do to a standardized sum."""

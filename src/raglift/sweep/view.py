@@ -85,14 +85,19 @@ def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Deta
         lead=_lead(result, advised),
         headline=replace(table, rows=table.rows[:_MOST_ROWS]),
         measured=_measured(result, found),
-        warnings=(*race_warnings(result), *_unmeasured(result), *_warnings(result, compared)),
-        notes=tuple(_notes(result, table, advised)),
+        warnings=_named((*race_warnings(result), *_unmeasured(result), *_warnings(result, compared))),
+        notes=_named(_notes(result, table, advised)),
         sections=tuple(_sections(result, advised, effects, table, found, detail)),
         about=_about(result),
         labels=str(result.label_sources),
         next_step="" if advised is None or (effects is None and result.race is None) else next_sentence(advised),
         tiles=() if compared is None or advised is None else _tiles(compared, advised, short_names(result)),
     )
+
+
+def _named(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return texts in which configurations without a reranker are named without one."""
+    return tuple(text.replace(f" · {NO_RERANKER}", "") for text in texts)
 
 
 def _waiting(result: SweepResult) -> int:
@@ -303,7 +308,7 @@ def _sections(
     if advised is not None:
         _, *reasons = recommendation_section(advised).paragraphs  # the first is above everything
         if reasons:
-            yield Section(WHY, tuple(reasons))
+            yield Section(WHY, _named(reasons))
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
     if (of_sizes := comparison or result.compared) is not None:
