@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
@@ -99,7 +99,7 @@ def pair_up(
     """Return the values of each metric at each system's last stage, for the shared queries."""
     values = np.stack(
         [
-            [shared.columns(name, evaluation.last_values(metric)) for name, evaluation in systems.items()]
+            [shared.columns(name, one.scores.of(one.after, metric)) for name, one in systems.items()]
             for metric in metrics
         ]
     )

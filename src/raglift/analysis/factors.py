@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.results.evaluation import Evaluation
     from raglift.stats.grid_effects import GridEffects, PairEffects
     from raglift.types.metric import Metric

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.records import ComparisonRow, Method
+    from raglift.analysis.paired_statistics import Method
+    from raglift.analysis.records import ComparisonRow
     from raglift.results.comparison import Comparison
     from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
@@ -352,7 +353,7 @@ def _nothing(comparison: Comparison, left_out: tuple[str, ...], margin: float) -
 def _values(comparison: Comparison, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the primary metric after the last stage: shared queries × systems."""
     metric, query_ids = comparison.primary, comparison.query_ids
-    columns = [comparison.evaluation(name).last_values(metric, query_ids) for name in names]
+    columns = [one.scores.of(one.after, metric, query_ids) for one in map(comparison.evaluation, names)]
     return np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
 
 

@@ -18,7 +18,7 @@ from raglift.analysis.comparison import (
 )
 from raglift.analysis.costs import tradeoff
 from raglift.analysis.fairness import with_leads
-from raglift.analysis.frames import frame_of, per_query_frames, row_columns
+from raglift.analysis.frames import frame_of, per_query_frames, row_columns, verdict_of
 from raglift.analysis.lift import comparison_by_tag
 from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import method_of, method_text
@@ -28,7 +28,7 @@ from raglift.analysis.shared_queries import baseline_of, shared_queries
 from raglift.analysis.unjudged import unjudged_of
 from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
-from raglift.metrics.parsing import as_metric
+from raglift.metrics.parsing import as_metric, not_scored
 from raglift.rendering.presenting import Presentable, view_of
 from raglift.report.views.comparison import comparison_view
 from raglift.results.sources import named_evaluations
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.records import ComparisonRow, Method, TagSlices, Tradeoff
+    from raglift.analysis.paired_statistics import Method
+    from raglift.analysis.records import ComparisonRow, TagSlices, Tradeoff
     from raglift.analysis.unjudged import Unjudged
     from raglift.matching.rule import MatchRule
     from raglift.report.charts.plots import ComparisonPlots
@@ -127,8 +128,7 @@ class Comparison(Presentable):
         wanted = as_metric(metric)
         found = tuple(row for row in self.rows if row.metric == wanted)
         if not found:
-            known = ", ".join(map(str, self.metrics))
-            raise ConfigurationError(f"metric: found {wanted}, which was not compared; expected one of {known}")
+            raise ConfigurationError(f"metric: {not_scored(wanted, self.metrics, 'compared')}")
         return found
 
     def row(self, name: str, metric: Metric | str | None = None) -> ComparisonRow:
@@ -151,6 +151,22 @@ class Comparison(Presentable):
         primary = self.row(name)
         return next((row for row in self.rows if row.system == name and not row.exploratory), primary)
 
+    def __getitem__(self, metric: Metric | str) -> pd.DataFrame:
+        """Return a metric's value for each question and system, at its last stage: `comparison["ndcg@10"]`.
+
+        The rows are the questions, by query id; the columns are the systems.
+
+        Raises:
+            ConfigurationError: the metric was not compared.
+        """
+        import pandas as pd
+
+        values = {row.system: self.evaluation(row.system)[metric].loc[list(self.query_ids)] for row in self.of(metric)}
+        return pd.DataFrame(values).rename_axis(columns="system")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(map(str, self.metrics))
+
     def _place(self, name: str) -> int:
         if name not in self.names:
             raise ConfigurationError(f"system: found {name!r}; expected one of {', '.join(map(repr, self.names))}")
@@ -161,14 +177,15 @@ class Comparison(Presentable):
 
         Columns: `metric` (for example `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`,
         `baseline_mean`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`, `p_holm`,
-        `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`. What a row does not have (the baseline a
-        difference, an exploratory metric `p_holm`) is missing.
+        `minimum_detectable_effect`, `verdict` (also `baseline` and `exploratory`), `exploratory`, `truncated`. What a
+        row does not have (the baseline a difference, an exploratory metric `p_holm`) is missing.
         """
         stages = self.stages
         return frame_of(
             [
                 {"metric": str(row.metric), "system": row.system, "stage": stages[row.system]}
                 | row_columns(row, row.metric)
+                | {"verdict": "baseline" if row.system == self.baseline else verdict_of(row)}
                 for row in self.rows
             ]
         )

@@ -11,7 +11,7 @@ import raglift.report.views.analyses  # noqa: F401 — makes the views of all an
 from raglift.analysis.answering import DELTA, RISK, abstention
 from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.frames import evaluation_frame, per_query_frame
-from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.lift import evaluation_by_tag, lift_rows, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.upper_bound import headroom as perfect_reranker
@@ -48,6 +48,13 @@ if TYPE_CHECKING:
     from raglift.types.labels import LabelSources
     from raglift.types.metric import Metric
     from raglift.types.rankings import Hit, Run
+
+
+_INTERNAL = {
+    *("beyond_candidates", "depth_limit", "has_fair_lift", "is_beyond_candidates", "is_truncated", "match_table"),
+    *("named_metrics", "remarks", "remarks_but", "truncated_tokens", "truncation", "unscored"),
+}
+"""What only raglift itself needs: completion does not offer it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,19 +211,6 @@ class Evaluation(Presentable):
         trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
         return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
 
-    def last_values(self, metric: Metric | str, query_ids: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Return a metric after the last stage, one value a query; NaN for a query that is left out.
-
-        Args:
-            metric: one that was scored.
-            query_ids: of which queries, in which order; by default all.
-
-        Raises:
-            ConfigurationError: the metric was not scored.
-        """
-        values = self.scores.of(self.after, metric)
-        return values if query_ids is None else values[self.scores.places_of(query_ids)]
-
     def _place_before(self, over: str | None) -> int:
         """Return the place of the stage that a lift is over."""
         if over is None:
@@ -228,9 +222,51 @@ class Evaluation(Presentable):
             )
         return known.index(over)
 
+    def __getitem__(self, metric: Metric | str | tuple[Metric | str, str]) -> pd.Series[float]:
+        """Return a metric's value for each question, by query id: `evaluation["ndcg@10"]`.
+
+        It is of the last stage, or of the one that is named: `evaluation["ndcg@10", "retrieve"]`. A question that is
+        left out of the mean has NaN.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or no stage has that name.
+        """
+        import pandas as pd
+
+        name, stage = metric if isinstance(metric, tuple) else (metric, self.after)
+        index = pd.Index(self.scores.query_ids, name="query_id")
+        return pd.Series(self.scores.of(stage, name).copy(), index, name=str(as_metric(name)))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - _INTERNAL)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(map(str, self.scores.metrics))
+
+    def mean(self, metric: Metric | str, *, stage: str | None = None) -> float:
+        """Return a metric's mean over the questions that count: `evaluation.mean("ndcg@10")`; NaN if none counts.
+
+        Args:
+            metric: one that was scored.
+            stage: the stage; by default the last.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or no stage has that name.
+        """
+        return self.scores.mean(self.after if stage is None else stage, metric)
+
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric and k: before, after, lift, n, and each stage's mean."""
-        return evaluation_frame(self)
+        """Return one row per metric, with 95% intervals.
+
+        Columns: `metric` (as all functions take it: `hit_rate@10`); `mean`, `mean_low` and `mean_high` (after the last
+        stage); `n` (the questions in the mean); `truncated` (whether the metric looks deeper than a stage could
+        return). With a reranker also `before`, `before_low` and `before_high` (after the first stage); `lift`,
+        `lift_low`, `lift_high` and `p` as in `reranker_lift()`, missing if there is no fair pair; `verdict`, which is
+        `exploratory` for all but the primary metric; `beyond_candidates` (for how many questions hits that were not
+        candidates raise the metric); and the mean at further stages, `stage:<name>`, and the `lift:candidates`, if
+        there are such.
+        """
+        return evaluation_frame(self, lift_rows(self))
 
     def per_query(self) -> pd.DataFrame:
         """Return one row per query, metric and stage, with the value and, for failures, the error."""

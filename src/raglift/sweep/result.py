@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raglift.analysis.factors import effects_of_factors
-from raglift.analysis.frames import per_query_frames
+from raglift.analysis.frames import evaluation_frame, per_query_frames
 from raglift.analysis.recommendation import Recommendation, recommendation
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable, view_of
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from raglift.sweep.race_file import RaceRecord
     from raglift.sweep.records import CellResult
     from raglift.types.metric import Metric
+
+
+FIGURES = ["metric", "mean", "mean_low", "mean_high", "n", "before", "lift", "beyond_candidates"]
+"""The columns of `Evaluation.to_frame` that the frame of a sweep has too."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,11 +222,13 @@ class SweepResult(Presentable):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per cell, metric and depth.
+        """Return one row per cell and metric.
 
-        Columns: the parts of the cell; of a race what became of it, how many queries it was asked and its mean when it
-        was eliminated; truncated chunks and candidates and their share, hits that were not candidates, error, metric,
-        before, after, lift, n, and for how many queries hits that were not candidates raise the metric.
+        Columns: `cell` and its parts (`system`, `chunker`, `embedding`, `retriever`, `reranker`); `read_in_part` and
+        `candidates_read_in_part` (truncated chunks and candidates), `truncated_share`, `not_candidates` (hits that were
+        not among the candidates), `error`; of a race also `eliminated` (why, or empty), `asked` (how many questions)
+        and `mean_when_eliminated`; then `metric`, `mean`, `mean_low`, `mean_high`, `n`, `before`, `lift` and
+        `beyond_candidates` as in `Evaluation.to_frame`, the last three missing for a cell without a reranker.
         """
         import pandas as pd
 
@@ -245,8 +251,7 @@ class SweepResult(Presentable):
             if result.evaluation is None:
                 rows.append(parts)
                 continue
-            shown = ["metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates"]
-            frame = result.evaluation.to_frame()[shown]
+            frame = evaluation_frame(result.evaluation).reindex(columns=FIGURES)
             rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
         return pd.DataFrame(rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -45,12 +45,32 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
 
+_OF_SESSIONS = {"recall_after_calls", "recall_after_tokens"}
+
+
+def _offered(charts: EvaluationPlots | ComparisonPlots, *evaluations: Evaluation) -> list[str]:
+    """Return what completion offers: charts alone, and those of sessions only if there are any."""
+    names = {*dir(type(charts))} - {one.name for one in fields(charts)}
+    return sorted(names if any(one.run.has_sessions for one in evaluations) else names - _OF_SESSIONS)
+
+
 @dataclass(frozen=True)
 class EvaluationPlots:
     """Charts of one system: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
 
     evaluation: Evaluation
     """The evaluation."""
+
+    def __dir__(self) -> list[str]:
+        return _offered(self, self.evaluation)
+
+    def __call__(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return a metric, by default the primary one, over k at each stage; of an agent recall after each call."""
+        if metric is None and self.evaluation.run.has_sessions:
+            return self.recall_after_calls()
+        wanted = _wanted(metric, self.evaluation)
+        takes_k = metric is not None or "k" in MEASURES[wanted.name].depths
+        return self.over_k(replace(wanted, depth=None) if takes_k else "ndcg")
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
         """Return a metric over k, a line per stage; the line of a stage that returns no more hits ends there.
@@ -129,6 +149,15 @@ class ComparisonPlots:
     """What was compared."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What to call systems in charts; by default their names."""
+
+    def __dir__(self) -> list[str]:
+        return _offered(self, *self.comparison.evaluations)
+
+    def __call__(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return each system minus the baseline; if chunks differ and no metric is named, recall by prompt size."""
+        if metric is None and self.comparison.fairness is not None:
+            return self.by_prompt_size()
+        return self.differences(metric)
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
         """Return a metric over k, a line per system; where there are many, the best ones and the baseline.
