@@ -24,9 +24,9 @@ _STYLES = {
     "failed": "background:rgba(225,120,20,.25);font-weight:600",
     "muted": "opacity:.75",
 }
-_LINE = "1px solid rgba(128,128,128,.4)"
 _FONT = "font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:14px;line-height:1.4"
-_CELL = f"padding:.25em .75em;border:0 solid rgba(128,128,128,.4);border-bottom:{_LINE};vertical-align:top"
+_CELL = "padding:.25em .75em;border:solid #8886;border-width:{}px 0 1px;text-align:"
+_TABLE = "border-collapse:collapse;margin:.4em 0;font-size:inherit;font-variant-numeric:tabular-nums"
 
 
 def html_of(document: Document) -> str:
@@ -95,15 +95,15 @@ def _table(table: Table, labels: str) -> str:
     more = f'<p style="margin:.2em 0">and {left:,} more</p>' if left > 0 else ""
     whose = _paragraph(labels) if table.rests_on_labels else ""
     return (
-        f'<table style="border-collapse:collapse;margin:.4em 0;font-size:inherit" aria-label="{_text(table.caption)}">'
+        f'<table style="{_TABLE}" aria-label="{_text(table.caption)}">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(_rows(table))}</tbody></table>{more}{whose}"
     )
 
 
 def _rows(table: Table) -> Iterator[str]:
     for number, row in enumerate(table.rows[:_MOST_ROWS]):
-        line = ";border-top-width:2px" if number in table.sections else ""
-        cells = "".join(_cell(cell, _style(table, place) + line) for place, cell in enumerate(row))
+        line = 2 if number in table.sections else 0
+        cells = "".join(_cell(cell, _style(table, place, line)) for place, cell in enumerate(row))
         yield f"<tr>{cells}</tr>"
 
 
@@ -113,7 +113,5 @@ def _cell(cell: Cell, style: str) -> str:
     return f'<td style="{style}{toned}">{_text(cell.full_text)}</td>'
 
 
-def _style(table: Table, place: int) -> str:
-    words = place in table.text_columns
-    align = "text-align:left" if words else "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
-    return f"{_CELL};{align}"
+def _style(table: Table, place: int, line: int = 0) -> str:
+    return _CELL.format(line) + ("left" if place in table.text_columns else "right;white-space:nowrap")
