@@ -257,7 +257,7 @@ class SweepResult(Presentable):
 
     @property
     def plot(self) -> SweepPlots:
-        """Its charts: `sweep.plot.heatmap()`, `.differences()`, `.tradeoff()`, `.by_prompt_size()` and others.
+        """Its charts: `sweep.plot()` is the usual one; `.heatmap()`, `.differences()`, `.tradeoff()` and others.
 
         Raises:
             ConfigurationError: fewer than two cells were measured.
