@@ -64,6 +64,9 @@ class SweepResult(Presentable):
     """How the cells were raced; None for a whole sweep. Then those that are left are measured over the queries that
     they were asked."""
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - {"compare_as", "compared", "mixed_models"})  # raglift's own
+
     @property
     def finished(self) -> tuple[CellResult, ...]:
         """The cells that were measured."""

@@ -16,7 +16,7 @@ from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import compared_agents, session_analysis
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.metrics.parsing import parse
+from raglift.metrics.parsing import as_metric, parse
 from raglift.metrics.prompt_measures import NAMED_BUDGETS
 from raglift.metrics.registry import MEASURES
 from raglift.report.charts.builders import (
@@ -68,9 +68,8 @@ class EvaluationPlots:
         """Return a metric, by default the primary one, over k at each stage; of an agent recall after each call."""
         if metric is None and self.evaluation.run.has_sessions:
             return self.recall_after_calls()
-        wanted = _wanted(metric, self.evaluation)
-        takes_k = metric is not None or "k" in MEASURES[wanted.name].depths
-        return self.over_k(replace(wanted, depth=None) if takes_k else "ndcg")
+        measure = replace(_wanted(None, self.evaluation) if metric is None else as_metric(metric), depth=None)
+        return self.over_k(measure if metric is not None or "k" in MEASURES[measure.name].depths else "ndcg")
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
         """Return a metric over k, a line per stage; the line of a stage that returns no more hits ends there.
