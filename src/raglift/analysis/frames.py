@@ -200,15 +200,12 @@ class Tabular(Protocol):
     @property
     def label_sources(self) -> LabelSources:
         """Label provenance: who made the labels."""
-        ...
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric."""
-        ...
 
     def per_query(self) -> pd.DataFrame:
         """Return one row per query and metric."""
-        ...
 
 
 def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:

@@ -191,7 +191,7 @@ class Recommendation(Presentable):
     at_budget: ComparisonRow | None = None
     """Recall of the choice at the budget, if recall up to a budget decides."""
     most_at_budget: ComparisonRow | None = None
-    """The same of the system with the highest mean there; None if that is the choice's."""
+    """The same of the system with the highest mean there; None where that is the choice's."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
 

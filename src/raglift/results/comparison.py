@@ -152,9 +152,7 @@ class Comparison(Presentable):
         return next((row for row in self.rows if row.system == name and not row.exploratory), primary)
 
     def __getitem__(self, metric: Metric | str) -> pd.DataFrame:
-        """Return a metric's value for each question and system, at its last stage: `comparison["ndcg@10"]`.
-
-        The rows are the questions, by query id; the columns are the systems.
+        """Return a metric's value for each question (row) and system (column): `comparison["ndcg@10"]`.
 
         Raises:
             ConfigurationError: the metric was not compared.

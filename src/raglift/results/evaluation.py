@@ -242,15 +242,7 @@ class Evaluation(Presentable):
         return list(map(str, self.scores.metrics))
 
     def mean(self, metric: Metric | str, *, stage: str | None = None) -> float:
-        """Return a metric's mean over the questions that count: `evaluation.mean("ndcg@10")`; NaN if none counts.
-
-        Args:
-            metric: one that was scored.
-            stage: the stage; by default the last.
-
-        Raises:
-            ConfigurationError: the metric was not scored, or no stage has that name.
-        """
+        """Return a metric's mean over the questions that count, after the last stage or another; NaN if none counts."""
         return self.scores.mean(self.after if stage is None else stage, metric)
 
     def to_frame(self) -> pd.DataFrame:
@@ -425,7 +417,7 @@ class Evaluation(Presentable):
             primary: the metric that decides; by default as in `reranker_lift`.
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
-            also: further results to show on it, such as those of `raglift.correct` or `abstention()`.
+            also: further results to show on it, as those of `raglift.correct` or `abstention()`.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:

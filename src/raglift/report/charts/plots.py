@@ -45,13 +45,10 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
 
-_OF_SESSIONS = {"recall_after_calls", "recall_after_tokens"}
-
-
 def _offered(charts: EvaluationPlots | ComparisonPlots, *evaluations: Evaluation) -> list[str]:
     """Return what completion offers: charts alone, and those of sessions only if there are any."""
-    names = {*dir(type(charts))} - {one.name for one in fields(charts)}
-    return sorted(names if any(one.run.has_sessions for one in evaluations) else names - _OF_SESSIONS)
+    hidden = () if any(one.run.has_sessions for one in evaluations) else ("recall_after_calls", "recall_after_tokens")
+    return sorted({*dir(type(charts))} - {one.name for one in fields(charts)} - {*hidden})
 
 
 @dataclass(frozen=True)
@@ -122,16 +119,13 @@ class EvaluationPlots:
                 "evaluate(system, dataset, reranker='cross-encoder')"
             )
         wanted = _wanted(metric, one)
-        if one.is_beyond_candidates(one.after, wanted):
-            raise ConfigurationError(
-                f"lift: {wanted} before and after cannot be compared, because hits that were not candidates raise it; "
-                "expected another metric, or a reranker that returns its candidates"
-            )
         if not one.has_fair_lift(wanted):
-            cut = [stage for stage in one.scores.stages if one.is_truncated(stage, wanted)]
+            cut = ", ".join(stage for stage in one.scores.stages if one.is_truncated(stage, wanted))
+            is_beyond = one.is_beyond_candidates(one.after, wanted)
+            why = "hits that were not candidates raise it" if is_beyond else f"{cut} returns no more hits"
             raise ConfigurationError(
-                f"lift: {wanted} before and after cannot be compared, because {', '.join(cut)} returns no more "
-                "hits, whatever is asked; expected a metric at a smaller depth"
+                f"lift: {wanted} before and after cannot be compared, because {why}; expected a metric "
+                + ("that they do not raise" if is_beyond else "at a smaller depth")
             )
         before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
         return self._labelled(changes_chart(wanted, one.dataset.queries, before, after, (one.before, one.after)))
