@@ -99,7 +99,7 @@ def pair_up(
     """Return the values of each metric at each system's last stage, for the shared queries."""
     values = np.stack(
         [
-            [shared.columns(name, one.scores.of(one.after, metric)) for name, one in systems.items()]
+            [shared.columns(name, evaluation.last_values(metric)) for name, evaluation in systems.items()]
             for metric in metrics
         ]
     )

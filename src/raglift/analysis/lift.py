@@ -218,8 +218,7 @@ def comparison_by_tag(comparison: Comparison, metric: Metric | str | None = None
     """
     wanted = scored(comparison.primary if metric is None else metric, comparison.metrics, "metric")
     queries = [comparison.evaluation(comparison.baseline).dataset.query_by_id[key] for key in comparison.query_ids]
-    evaluations = zip(comparison.names, comparison.evaluations, strict=True)
-    values = {name: one.scores.of(one.after, wanted, comparison.query_ids) for name, one in evaluations}
+    values = {name: comparison.evaluation(name).last_values(wanted, comparison.query_ids) for name in comparison.names}
     cut = {row.system: row.truncated for row in comparison.of(wanted)}
     baseline = comparison.baseline
     systems = [

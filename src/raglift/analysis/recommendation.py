@@ -353,7 +353,7 @@ def _nothing(comparison: Comparison, left_out: tuple[str, ...], margin: float) -
 def _values(comparison: Comparison, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the primary metric after the last stage: shared queries × systems."""
     metric, query_ids = comparison.primary, comparison.query_ids
-    columns = [one.scores.of(one.after, metric, query_ids) for one in map(comparison.evaluation, names)]
+    columns = [comparison.evaluation(name).last_values(metric, query_ids) for name in names]
     return np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
 
 

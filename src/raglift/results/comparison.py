@@ -152,11 +152,7 @@ class Comparison(Presentable):
         return next((row for row in self.rows if row.system == name and not row.exploratory), primary)
 
     def __getitem__(self, metric: Metric | str) -> pd.DataFrame:
-        """Return a metric's value for each question (row) and system (column): `comparison["ndcg@10"]`.
-
-        Raises:
-            ConfigurationError: the metric was not compared.
-        """
+        """Return a metric's value for each question (row) and system (column): `comparison["ndcg@10"]`."""
         import pandas as pd
 
         values = {row.system: self.evaluation(row.system)[metric].loc[list(self.query_ids)] for row in self.of(metric)}

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 
 _INTERNAL = {
-    *("beyond_candidates", "depth_limit", "has_fair_lift", "is_beyond_candidates", "is_truncated", "match_table"),
-    *("named_metrics", "remarks", "remarks_but", "truncated_tokens", "truncation", "unscored"),
+    *("beyond_candidates", "depth_limit", "has_fair_lift", "is_beyond_candidates", "is_truncated", "last_values"),
+    *("match_table", "named_metrics", "remarks", "remarks_but", "truncated_tokens", "truncation", "unscored"),
 }
 """What only raglift itself needs: completion does not offer it."""
 
@@ -208,6 +208,10 @@ class Evaluation(Presentable):
             raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
         trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
         return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
+
+    def last_values(self, metric: Metric | str, query_ids: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Return a metric after the last stage, of all queries or of some; NaN for a query that is left out."""
+        return self.scores.of(self.after, metric, query_ids)
 
     def _place_before(self, over: str | None) -> int:
         """Return the place of the stage that a lift is over."""

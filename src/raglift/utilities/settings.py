@@ -191,9 +191,8 @@ def declare_keywords(function: Callable[..., Any], model: type) -> None:
 
     They take the place of its last parameter: the model, or `**options`.
     """
-    classes = [each for each in model.__mro__ if each.__module__ != "builtins"]
     keywords, described = [], []
-    for each in classes:
+    for each in (each for each in model.__mro__ if each.__module__ != "builtins"):
         texts = _documented(each.__module__)[each.__qualname__]
         for name, hint in inspect.get_annotations(each).items():
             kind = _ANNOTATED.sub(r"\1", str(getattr(hint, "__forward_arg__", hint)))
@@ -204,12 +203,11 @@ def declare_keywords(function: Callable[..., Any], model: type) -> None:
     *kept, last = signature.parameters.values()
     function.__signature__ = signature.replace(parameters=[*kept, *keywords])  # type: ignore[attr-defined]
     text = textwrap.indent("\n".join(described), " " * 8) + "\n"
-    one = rf"^ {{8}}\**{last.name}: .*\n(?: {{12}}.*\n)*"
-    function.__doc__ = re.sub(one, lambda _: text, function.__doc__ or "", count=1, flags=re.MULTILINE)
+    one = re.compile(rf"^ {{8}}\**{last.name}: .*\n(?: {{12}}.*\n)*", re.MULTILINE)
+    function.__doc__ = one.sub(lambda _: text, function.__doc__ or "", count=1)
 
 
-_ANNOTATED = re.compile(r"Annotated\[(.+?), (?:Bounds|OneOf)\(.*\]")
-"""The type of a field, without its bounds and choices."""
+_ANNOTATED = re.compile(r"Annotated\[(.+?), (?:Bounds|OneOf)\(.*\]")  # the type, without bounds and choices
 
 
 def check_settings(record: Any) -> None:
