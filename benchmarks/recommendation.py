@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.paired_statistics import Method
 from raglift.analysis.recommendation import held_out_check
-from raglift.analysis.records import Method
 from raglift.stats.margins import MARGIN, non_inferiority
 from raglift.sweep.specification.record import Sweep
 from raglift.types.metric import Metric

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -36,6 +37,21 @@ def test_the_public_names_are_few_sorted_and_all_there() -> None:
     assert len(raglift.__all__) <= 30
     assert all(getattr(raglift, name) is not None for name in raglift.__all__)
     assert set(raglift.__all__) <= set(dir(raglift))
+
+
+@pytest.mark.slow
+def test_signatures_name_every_option() -> None:
+    evaluation = {f"Evaluation.{name}": getattr(raglift.Evaluation, name) for name in dir(raglift.Evaluation)}
+    offered = {name: getattr(raglift, name) for name in raglift.__all__} | {"Call.of": raglift.Call.of} | evaluation
+    for name, offer in offered.items():
+        if inspect.isfunction(offer) or inspect.ismethod(offer):
+            kinds = {each.kind for each in inspect.signature(offer).parameters.values()}
+            assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+    evaluate, load = inspect.signature(raglift.evaluate).parameters, inspect.signature(raglift.load_dataset).parameters
+    assert list(evaluate)[:3] == ["system", "dataset", "reranker"]
+    assert {"ks", "metrics", "chunks", "depth", "latency"} <= set(evaluate)
+    assert {"format", "split", "columns"} <= set(load)
+    assert all(f"    {name}: " in str(raglift.evaluate.__doc__) for name in evaluate)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

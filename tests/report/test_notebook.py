@@ -82,6 +82,15 @@ def test_dollars_are_no_formula():
     assert "tex2jax_ignore" in html
 
 
+def test_cells_bring_their_style_and_only_what_was_decided_has_a_colour():
+    cells = (Cell("1", "better"), Cell("2", "better", is_exploratory=True), Cell("3", "muted", is_exploratory=True))
+    html = html_of(Document("", "", Table("", ("a", "b", "c"), (cells,)), ()))
+    styles = [style for tag, (style,) in (each for each in read(html).tags if each[0] in ("th", "td"))]
+    assert all("padding:" in style and "border:" in style for style in styles)
+    assert ["background" in style for style in styles[3:]] == [True, False, False]
+    assert "opacity" in styles[-1]
+
+
 def test_long_tables_are_cut():
     html = html_of(Document("", "", Table("", ("a",), ((Cell("x"),),) * 100), ()))
     assert html.count("<td") == 60

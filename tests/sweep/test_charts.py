@@ -23,7 +23,7 @@ def rows(chart: Any, *columns: str) -> list[dict[str, Any]]:
 
 
 def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
-    chart = measured.plot.heatmap()
+    chart = measured.plot()
     found = {row["n"]: row for row in rows(chart, "v", "t")}
     assert {name: row["v"] for name, row in found.items()} == pytest.approx(
         {entry.cell.name: entry.value(measured.primary) for entry in measured.finished}

@@ -29,7 +29,6 @@ class Keeper(Protocol):
         self, stage: Any, inputs: list[tuple[Any, ...]], policy: Policy, advance: Callable[[int], None]
     ) -> list[Any]:
         """Return one outcome a query, in order: see `raglift.running.execution.ask_stage`."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

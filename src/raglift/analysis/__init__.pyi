@@ -20,13 +20,13 @@ from .outcomes import FailureAnalysis as FailureAnalysis
 from .outcomes import OutcomeFacts as OutcomeFacts
 from .outcomes import fact_outcomes as fact_outcomes
 from .outcomes import failure_analysis as failure_analysis
+from .paired_statistics import Method as Method
 from .recommendation import Contender as Contender
 from .recommendation import HeldOutCheck as HeldOutCheck
 from .recommendation import Recommendation as Recommendation
 from .records import ComparisonRow as ComparisonRow
 from .records import Lift as Lift
 from .records import LiftRow as LiftRow
-from .records import Method as Method
 from .records import MovedQuery as MovedQuery
 from .records import SystemCost as SystemCost
 from .records import TagSlice as TagSlice

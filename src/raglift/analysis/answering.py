@@ -42,63 +42,63 @@ _DIGITS = range(1, 17)
 
 @dataclass(frozen=True)
 class AnsweredShare:
-    """How many queries of a kind are answered, or how many answers are wrong."""
+    """How many questions of a kind are answered, or how many answers are wrong."""
 
     count: int
     of: int
     interval: Interval
-    """Exact (Clopper and Pearson), at 95%; NaN where there are none."""
+    """Exact (Clopper and Pearson), at 95%; NaN if there are none."""
 
     @property
     def share(self) -> float:
-        """`count` of `of`; NaN where there are none."""
+        """`count` of `of`; NaN if there are none."""
         return self.count / self.of if self.of else math.nan
 
 
 @dataclass(frozen=True)
 class AtThreshold:
-    """What a threshold does on some queries."""
+    """The effect of a threshold on some questions."""
 
     answered: AnsweredShare
-    """Of the answerable queries, those that are answered."""
+    """Answerable questions that are answered."""
     false_answers: AnsweredShare
-    """Of the unanswerable queries, those that are answered."""
+    """Unanswerable questions that are answered."""
     wrong_answers: AnsweredShare
-    """Of the answers, those to unanswerable queries and those without a relevant hit in the first k."""
+    """Answers to unanswerable questions, and answers without a relevant hit in the first k."""
     recall: float
-    """Mean recall at k over the answerable queries, 0 for one that is not answered; NaN where there are none."""
+    """Mean recall at k over the answerable queries, 0 for one that is not answered; NaN if there are none."""
 
     @property
     def no_answer_rate(self) -> float:
-        """The share of all queries that are not answered."""
+        """The abstention rate: the share of all questions that are not answered."""
         queries = self.answered.of + self.false_answers.of
         return 1.0 - (self.answered.count + self.false_answers.count) / queries if queries else math.nan
 
 
 @dataclass(frozen=True, eq=False)
 class Abstention(Presentable):
-    """From which score of the first hit on a query should be answered, and what that costs and keeps away."""
+    """Score threshold below which to answer “I don't know”, with its effect on right and wrong answers."""
 
     stage: str
-    """Whose scores."""
+    """The stage whose scores are used."""
     system: str
-    """What the stage is, as the name of a model."""
+    """Model name of that stage."""
     k: int
     """The depth of recall, and at which an answer needs a relevant hit to be right."""
     risk: float
-    """Which share of the unanswerable queries may be answered."""
+    """The share of unanswerable questions that may be answered."""
     delta: float
-    """How often the promise may fail, over the choice of the first half of the queries."""
+    """How often the share may be exceeded, over the random choice of the first half of the questions."""
     threshold: float
-    """The lowest score at which to answer; −∞ if every query may be answered."""
+    """The lowest score at which to answer; −∞ if every question may be answered."""
     chosen_on: AtThreshold
-    """What it does on the half of the queries that it was chosen on."""
+    """Its effect on the half of the questions that it was chosen on."""
     checked_on: AtThreshold
-    """What it does on the other half, which took no part."""
+    """Its effect on the other half, which took no part in the choice."""
     smallest_risk: float
-    """The smallest share that so many queries can certify."""
+    """The smallest share that this number of questions can certify."""
     separation: Separation
-    """How well the scores of the stage tell answerable queries from unanswerable ones."""
+    """How well the scores of the stage separate answerable questions from unanswerable ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ def abstention(
     k: int | None = None,
     seed: int = 0,
 ) -> Abstention:
-    """Return from which score of the first hit on a query should be answered: see `Evaluation.abstention`.
+    """Return the score of the first hit below which to answer “I don't know”: see `Evaluation.abstention`.
 
     The queries are split in two halves. On one, the lowest threshold is chosen at which at most the share `risk` of the
     unanswerable queries is answered, with a probability of at least 1 − `delta`, whatever the distribution of the

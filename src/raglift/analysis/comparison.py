@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
@@ -144,7 +144,7 @@ def choose_baseline(systems: Mapping[str, Evaluation], given: str | int | None, 
     """Return the system that the others are compared with.
 
     The one that is named. Of two the first, so that the second is said to be better or worse, as it was asked. Of more
-    the only one that is plain BM25; where there is none, or several, the one with the highest mean of the primary
+    the only one that is plain BM25; if there is none, or several, the one with the highest mean of the primary
     metric.
 
     Args:
@@ -172,7 +172,7 @@ def choose_baseline(systems: Mapping[str, Evaluation], given: str | int | None, 
 def best_system(paired: Paired) -> int | None:
     """Return the number of the system with the highest mean of the primary metric; of equal ones the first.
 
-    Systems that return fewer hits than the metric looks at cannot be it. None where no system can.
+    Systems that return fewer hits than the metric looks at cannot be it. None if no system can.
     """
     metric = paired.metrics[0]
     means = {
@@ -232,7 +232,7 @@ class FairSystems:
     shared: SharedQueries
     """The queries that all of them answered, in the order of the first."""
     fairness: Fairness | None
-    """What was done because they have different chunks; None where they do not."""
+    """What was done because they have different chunks; None if they do not."""
     metrics: tuple[Metric, ...]
     """Those that all have scored, the one that decides first."""
     in_hits: Metric
@@ -350,7 +350,7 @@ Bounds = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 def bounds_of_prompts(systems: Mapping[str, Evaluation], paired: Paired, shared: SharedQueries) -> Bounds | None:
     """Return the lowest and highest values that full prompts could give each system on the metric that decides.
 
-    None where another decides than recall up to a budget or at it, or all prompts are full.
+    None if another decides than recall up to a budget or at it, or all prompts are full.
     """
     decides = paired.metrics[0]
     if decides.name not in (RecallArea.name, PromptRecall.name):

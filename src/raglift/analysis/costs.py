@@ -129,7 +129,7 @@ def index_bytes(evaluation: Evaluation) -> float | None:
 
 
 def _embedding(evaluation: Evaluation) -> float | None:
-    """Return 1 for a system that embeds queries, 0 for BM25; None where the name does not tell."""
+    """Return 1 for a system that embeds queries, 0 for BM25; None if the name does not tell."""
     system = evaluation.run.stages[0].system
     return 0.0 if _BM25.match(system) else 1.0 if _EMBEDS.match(system) else None
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.results.evaluation import Evaluation
     from raglift.stats.grid_effects import GridEffects, PairEffects
     from raglift.types.metric import Metric
@@ -59,8 +59,8 @@ class LevelDifference:
     verdict: str
     """`better`, `worse`, `not significant` or `too skewed to decide`."""
     averaged: tuple[tuple[str, int], ...] = ()
-    """The parts that cells of only one of the two levels have, as the embedding of dense against BM25, with the number
-    of their levels, over which the difference is averaged; those of one level are left out."""
+    """The parts that cells of only one of the two levels have (dense retrieval has an embedding, BM25 has none), with
+    the number of their levels, over which the difference is averaged; parts with a single level are left out."""
 
     @property
     def turned(self) -> LevelDifference:
@@ -79,11 +79,11 @@ class FactorEffect:
     levels: tuple[str, ...]
     """Its levels, in the order of the sweep; those that can be compared with none are left out."""
     candidates: tuple[str, ...]
-    """The levels that cannot be told from the best: the true best is one of them in `confidence` of cases."""
+    """The levels that may be the best: the true best is one of them in `confidence` of cases."""
     best: str
     """The level that is ahead of all others on the queries asked."""
     without: str | None
-    """The level at which the part is left out, as `none` of the rerankers; None if there is none."""
+    """The level that leaves the part out, such as `none` among rerankers; None if there is none."""
     differences: tuple[LevelDifference, ...]
     """Every pair of levels that can be compared."""
 
@@ -133,7 +133,7 @@ class FactorEffects(Presentable):
     cells: int
     """How many cells are looked at."""
     factors: tuple[FactorEffect, ...]
-    """Each part of which levels can be compared."""
+    """Each part with levels that can be compared."""
     method: Method
     """How intervals and p-values were computed."""
     label_sources: LabelSources = PEOPLE
@@ -147,7 +147,7 @@ class FactorEffects(Presentable):
         """Return what the levels of one part do.
 
         Raises:
-            ConfigurationError: it is none of which levels can be compared.
+            ConfigurationError: the sweep has no such part with levels that can be compared.
         """
         for one in self.factors:
             if one.factor == name:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
@@ -63,23 +63,23 @@ class Lead:
 
 @dataclass(frozen=True)
 class Fairness:
-    """How systems of different chunks were compared, with the figures that stand beside those that decide."""
+    """How systems of different chunks were compared, with the figures beside those that decide."""
 
     lengths: Mapping[str, float]
     """For each system, the mean length of its first hits, down to the depth of the primary metric, in characters."""
     in_hits: Metric | None = None
-    """The primary metric at a number of hits, as deployed; None where it was named at a budget, and was not scored at
+    """The primary metric at a number of hits, as deployed; None if it was named at a budget, and was not scored at
     any number of hits."""
     area: Metric | None = None
-    """Recall up to the budget; None where hits have no texts, or systems search several times."""
+    """Recall up to the budget; None if hits have no texts, or systems search several times."""
     recall: Metric | None = None
-    """Recall at the budget; None where there is no `area`."""
+    """Recall at the budget; None if there is no `area`."""
     decides: bool = False
     """Whether `area` decides between systems of different chunks; it does unless another primary metric was named."""
     is_named: bool = False
     """Whether the user named the primary metric; then it decides between all systems."""
     apart: tuple[str, ...] = ()
-    """The systems whose chunks are not those of the baseline."""
+    """The systems with other chunks than the baseline."""
     characters_per_token: float = 0.0
     """What makes characters of the budget, for all systems: the mean of the labelled passages."""
     is_estimated: bool = False
@@ -92,17 +92,17 @@ class Fairness:
     unfilled: Mapping[str, int] | None = None
     """For each system, of how many scored queries the hits end before the budget though more could come."""
     long_facts: int = 0
-    """Facts of which every passage is longer than the budget."""
+    """How many facts have only passages that are longer than the budget."""
     at_whole: Lead | None = None
-    """The system with the highest `area` where passages must be covered whole, if it is another than as matched."""
+    """The system with the highest `area` if passages must be covered whole; None if it is the same as matched."""
     leads: tuple[Lead, ...] = ()
     """The leader at each named prompt size that all systems fill; none where several have the highest recall."""
     change: tuple[Lead, Lead] | None = None
-    """Two of them of which each is significantly better than the other at its own size; None where there are none."""
+    """Two leads with systems that are each significantly better at their own size; None if there are none."""
     rescored: tuple[str, ...] = ()
     """The systems that were scored by containment, and were scored again by coverage."""
     containment: Mapping[str, float] | None = None
-    """For each system, the mean of `in_hits` by containment, where coverage decides."""
+    """For each system, the mean of `in_hits` by containment, if coverage decides."""
 
     def ends_early(self, system: str, queries: int) -> bool:
         """Whether more than 5% of the prompts of a system end before the budget though more could come."""
@@ -141,7 +141,7 @@ def made_fair(
     match: str | MatchRule | None = None,
     budget: int | None = None,
 ) -> tuple[dict[str, Evaluation], Fairness | None]:
-    """Return systems as they are compared fairly, and what was done for that; None where their chunks are the same.
+    """Return systems as they are compared fairly, and what was done for that; None if their chunks are the same.
 
     Args:
         systems: by name.
@@ -187,7 +187,7 @@ def made_fair(
 
 
 def checked_budget(budget: object) -> None:
-    """Raise where it is no size of a prompt.
+    """Raise if it is no size of a prompt.
 
     Raises:
         ConfigurationError: not an integer of 1 or more.
@@ -397,7 +397,7 @@ def counterpart(budgeted: Metric, systems: Mapping[str, Evaluation]) -> Metric |
     """Return the metric at a number of hits that stands beside one at a budget: the deepest that all have scored.
 
     It is the same measure, or NDCG where that is taken at budgets alone. At most 10 hits, where any such depth was
-    scored; None where none was.
+    scored; None if none was.
     """
     common = set.intersection(*(set(evaluation.scores.metrics) for evaluation in systems.values()))
     wanted = Metric("ndcg") if MEASURES[budgeted.name].needs_budget else replace(budgeted, depth=None)

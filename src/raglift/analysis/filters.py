@@ -30,7 +30,7 @@ class FilterFault:
     returned: int
     """How many hits came."""
     expected: int | None
-    """How many should have come: as many as were asked for, or as match if these are fewer; None where it is not known
+    """How many should have come: as many as were asked for, or as match if these are fewer; None if it is not known
     how many chunks match."""
     violating: int
     """How many of the hits do not match the filter."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from raglift.analysis.paired_statistics import interval_of
 from raglift.errors import ConfigurationError, RunError
-from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
+from raglift.stats.intervals import CONFIDENCE
 from raglift.utilities.display import encodable
 from raglift.utilities.limits import is_there, user_path
 from raglift.utilities.replacing import staging_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -33,41 +34,51 @@ if TYPE_CHECKING:
 # Evaluations as pandas frames.
 
 
-def evaluation_frame(evaluation: Evaluation) -> pd.DataFrame:
-    """Return one row per metric and depth.
+def evaluation_frame(evaluation: Evaluation, tested: Iterable[LiftRow] = ()) -> pd.DataFrame:
+    """Return one row per metric: see `Evaluation.to_frame`.
 
-    Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
-    `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
-    (queries that the two means are over; they differ only where a profile leaves queries out), `truncated` (whether the
-    depth is more than a stage could return), `beyond_candidates` (for how many queries hits that were not among the
-    candidates raise the metric: if any, there is no lift), and one column `stage:<name>` a stage. Where the candidates
-    are a stage of their own, `lift:candidates` is the lift over them.
+    Args:
+        evaluation: the evaluation.
+        tested: the lift of each metric; without them, there are no columns of its interval, p-value and verdict.
     """
     import pandas as pd
 
-    scores = evaluation.scores
-    one_stage = len(scores.stages) == 1
+    scores, stages = evaluation.scores, evaluation.scores.stages
+    row_of = {row.metric: row for row in tested}
     rows = []
     for metric in scores.metrics:
-        lift = evaluation.mean_lift(metric)
-        row = {
-            "metric": mean_title(replace(metric, depth=None)),
-            "k": metric.k,
-            "tokens": None if metric.budget is None else metric.budget.most,
-            "before": scores.mean(evaluation.before, metric),
-            "after": np.nan if one_stage else scores.mean(evaluation.after, metric),
-            "lift": np.nan if lift is None else lift,
-            "n": scores.n(evaluation.before, metric),
-            "n_after": scores.n(evaluation.after, metric),
-            "truncated": any(evaluation.is_truncated(stage, metric) for stage in scores.stages),
-            "beyond_candidates": evaluation.beyond_candidates.get(str(metric), 0),
-        }
-        row |= {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages}
+        row = {"metric": str(metric)} | _mean_columns(evaluation, "mean", stages[-1], metric)
+        row["n"] = scores.n(stages[-1], metric)
+        if len(stages) > 1:
+            row |= _mean_columns(evaluation, "before", stages[0], metric)
+            row["lift"] = _or_nan(evaluation.mean_lift(metric))
+            if row_of:
+                found = row_columns(row_of[metric], metric)
+                row |= {"lift_low": found["low"], "lift_high": found["high"], "p": found["p"]}
+                row["verdict"] = verdict_of(row_of[metric])
+            row["beyond_candidates"] = evaluation.beyond_candidates.get(str(metric), 0)
+            row |= {f"stage:{stage}": scores.mean(stage, metric) for stage in stages[1:-1]}
         if evaluation.candidates is not None:
             over_candidates = evaluation.mean_lift(metric, over=evaluation.candidates)
-            row[f"lift:{evaluation.candidates}"] = math.nan if over_candidates is None else over_candidates
+            row[f"lift:{evaluation.candidates}"] = _or_nan(over_candidates)
+        row["truncated"] = any(evaluation.is_truncated(stage, metric) for stage in stages)
         rows.append(row)
-    return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
+    return pd.DataFrame(rows)
+
+
+def _mean_columns(evaluation: Evaluation, name: str, stage: str, metric: Metric) -> dict[str, Any]:
+    interval = interval_of(metric, evaluation.scores.of(stage, metric), CONFIDENCE)
+    low, high = (math.nan, math.nan) if interval is None else interval
+    return {name: evaluation.scores.mean(stage, metric), f"{name}_low": low, f"{name}_high": high}
+
+
+def verdict_of(row: LiftRow | ComparisonRow) -> str | None:
+    """Return what is decided of a row, `exploratory` if its metric does not decide; None if nothing can be."""
+    return "exploratory" if row.exploratory else row.verdict
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
@@ -189,15 +200,12 @@ class Tabular(Protocol):
     @property
     def label_sources(self) -> LabelSources:
         """Label provenance: who made the labels."""
-        ...
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric."""
-        ...
 
     def per_query(self) -> pd.DataFrame:
         """Return one row per query and metric."""
-        ...
 
 
 def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:

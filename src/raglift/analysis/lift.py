@@ -31,7 +31,7 @@ from raglift.analysis.warnings import (
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
-from raglift.stats.intervals import TIED, checked_integer
+from raglift.stats.intervals import CONFIDENCE, TIED, checked_integer
 from raglift.stats.paired_tests import paired_differences
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.matching.matches import MatchTable
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -71,9 +71,8 @@ def reranker_lift(
     method = method_of(seed, confidence)
     most = checked_integer("moved", moved, least=0)
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
-    metrics = (decides, *(each for each in evaluation.scores.metrics if each != decides))
-    rows = _rows(evaluation, metrics, evaluation.before, method)
-    over_candidates = () if evaluation.candidates is None else _rows(evaluation, metrics, evaluation.candidates, method)
+    rows = _rows(evaluation, decides, evaluation.before, method)
+    over_candidates = () if evaluation.candidates is None else _rows(evaluation, decides, evaluation.candidates, method)
     text = method_text([rows[0].difference], decides, "nothing to correct for: one comparison")
     lift = evaluation.lift(decides)
     decided = _decided(rows[0], lift, method)
@@ -90,8 +89,25 @@ def reranker_lift(
     )
 
 
-def _rows(evaluation: Evaluation, metrics: Sequence[Metric], over: str, method: Method) -> tuple[LiftRow, ...]:
-    """Return each metric after the last stage and after the one that the lift is over."""
+def lift_rows(evaluation: Evaluation) -> tuple[LiftRow, ...]:
+    """Return each metric before and after reranking, the primary one with its verdict; nothing without a reranker."""
+    if len(evaluation.scores.stages) == 1:
+        return ()
+    try:
+        return reranker_lift(evaluation, moved=0).rows
+    except ConfigurationError:  # no measure of quality was scored that could decide
+        return _rows(evaluation, None, evaluation.before, method_of(0, CONFIDENCE))
+
+
+def _rows(evaluation: Evaluation, first: Metric | None, over: str, method: Method) -> tuple[LiftRow, ...]:
+    """Return each metric after the last stage and after the one that the lift is over, computed once."""
+    key = ("lift", over, method.seed, method.confidence)
+    rows = evaluation.once(key, lambda: _tested(evaluation, over, method))
+    return tuple(sorted(rows, key=lambda row: row.metric != first))
+
+
+def _tested(evaluation: Evaluation, over: str, method: Method) -> tuple[LiftRow, ...]:
+    metrics = evaluation.scores.metrics
     lifts = np.stack([evaluation.lift(metric, over=over) for metric in metrics], axis=1)
     bounds = [bound_of(metric) for metric in metrics]
     described = paired_differences(lifts, seed=method.seed, confidence=method.confidence, bounds=bounds)

@@ -35,12 +35,12 @@ OUTCOMES = (
     "missed",
     "failed",
 )
-"""Every outcome, in the order in which they are shown."""
+"""Every outcome, in the order of tables."""
 
 
 @dataclass(frozen=True)
 class OutcomeFacts:
-    """The facts that came to one end."""
+    """The facts with one outcome."""
 
     outcome: str
     """Their outcome: `failed`, `found`, `below_k`, `dropped`, `not_retrieved`, `not_attainable`, or `missed` (the last
@@ -50,7 +50,7 @@ class OutcomeFacts:
     facts: int
     """How many."""
     query_ids: tuple[str, ...]
-    """Whose they are: each query once, in dataset order."""
+    """The questions with such facts, each once, in dataset order."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class FailureAnalysis(Presentable):
     facts: int
     """All facts of the labelled queries; the sum over `losses`."""
     losses: tuple[OutcomeFacts, ...]
-    """One entry an outcome, in the order in which they are tried; those without facts too."""
+    """One entry per outcome, in the order they are tried; also those without facts."""
     made_findable: tuple[OutcomeFacts, ...]
     """Facts that a later ranking satisfies and the candidates did not, by the stage that made them so (by merging or
     expanding hits); they are counted in `losses` as well, as found, below k, or dropped by a stage after that."""

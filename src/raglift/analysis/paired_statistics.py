@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.records import Method
 from raglift.errors import ConfigurationError
-from raglift.metrics.parsing import as_metric
+from raglift.metrics.parsing import as_metric, not_scored
 from raglift.metrics.registry import MEASURES
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer, mean_interval
 from raglift.stats.power import minimum_detectable_effects
@@ -28,6 +27,23 @@ if TYPE_CHECKING:
 
 _MORE = 1e-9
 """What rounding may add to a metric that ends at 1."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How intervals and p-values were computed."""
+
+    text: str
+    """The tests and intervals by name, in one sentence."""
+    confidence: float
+    """Of every interval; a difference counts as real where p is at most 1 minus it."""
+    seed: int
+    """Of resampling, permutation and the choice of halves."""
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests."""
+        return 1.0 - self.confidence
 
 
 def method_of(seed: int, confidence: float, text: str = "") -> Method:
@@ -78,8 +94,7 @@ def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
     wanted = as_metric(metric, where)
     if wanted not in known:
         raise ConfigurationError(
-            f"{where}: found {wanted}, which was not scored; expected one of {', '.join(map(str, known))} "
-            "(rl.rescore adds metrics and depths without asking the system again)"
+            f"{where}: {not_scored(wanted, known)} (rl.rescore adds metrics and depths without asking the system again)"
         )
     return wanted
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.records import ComparisonRow, Method
+    from raglift.analysis.paired_statistics import Method
+    from raglift.analysis.records import ComparisonRow
     from raglift.results.comparison import Comparison
     from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
@@ -123,7 +124,7 @@ class Contender:
     system: str
     """Its name in the comparison."""
     mean: float
-    """Of the primary metric, over the queries of which every system has a value."""
+    """The mean of the primary metric, over the questions for which every system has a value."""
     p: float
     """The p-value of its being the best of all: at most 1 − confidence where it is not."""
     may_be_best: bool
@@ -131,9 +132,9 @@ class Contender:
     difference: PairedDifference | None
     """Its difference to the system with the highest mean, query by query, not corrected; None for that system."""
     costs: Mapping[str, float]
-    """What is known of its costs, by name, in the order in which they are looked at."""
+    """Its known costs by name, in the order they are compared."""
     truncated_share: float | None = 0.0
-    """The share of its chunks, or candidates, that a model truncated; None where some were and the share is not known.
+    """The share of its chunks, or candidates, that a model truncated; None if some were and the share is not known.
     """
     lower: float | None = None
     """The least of the lower bounds of its differences to the other systems; None for one that could not be chosen: it
@@ -150,7 +151,7 @@ class Recommendation(Presentable):
     """The metric that decides."""
     choice: str | None
     """The cheapest of the systems that are shown to be within `margin` of every other, of those that are cheaper than
-    the highest mean; where there is none, the highest mean. None if no system can be compared."""
+    the highest mean; if there is none, the highest mean. None if no system can be compared."""
     best: str | None
     """The system with the highest mean."""
     equals: tuple[Contender, ...]
@@ -162,13 +163,13 @@ class Recommendation(Presentable):
     """The systems that cannot be compared: they return fewer hits than the metric looks at, or prompts that end before
     the budget for more than 5% of the queries."""
     decided_by: str | None
-    """The cost in which the choice is cheaper than the best; None where it is the best itself."""
+    """The cost that is lower for the choice than for the best; None if it is the best itself."""
     queries: int
     """How many queries have a value of every system."""
     margin: float
     """How far below another mean counts as equally good."""
     losses: tuple[OutcomeFacts, ...]
-    """What became of the facts that the choice does not find, most facts first."""
+    """The facts that the choice does not find by outcome, most facts first."""
     facts: int
     """How many facts the labelled queries have."""
     k: int
@@ -178,17 +179,17 @@ class Recommendation(Presentable):
     has_reranker: bool = False
     """Whether the choice has one."""
     queries_needed: int | None = None
-    """About how many queries would show the highest mean to be within the margin; None where it is shown."""
+    """About how many queries would show the highest mean to be within the margin; None if it is shown."""
     truncation: Truncation = field(default_factory=Truncation)
     """What the models of the choice read in part."""
     best_without_truncation: str | None = None
     """The one with the highest mean of those whose models read all chunks whole."""
     to_untruncated: PairedDifference | None = None
-    """The difference of the choice to `best_without_truncation`, not corrected; None where they are the same."""
+    """The difference of the choice to `best_without_truncation`, not corrected; None if they are the same."""
     check: HeldOutCheck | None = None
-    """What queries that took no part in a choice say of it; None where there are too few."""
+    """What queries that took no part in a choice say of it; None if there are too few."""
     at_budget: ComparisonRow | None = None
-    """Recall of the choice at the budget, where recall up to a budget decides."""
+    """Recall of the choice at the budget, if recall up to a budget decides."""
     most_at_budget: ComparisonRow | None = None
     """The same of the system with the highest mean there; None where that is the choice's."""
     first: ComparisonRow | None = None
@@ -453,7 +454,7 @@ class _Choice:
 
 
 def _check(choice: _Choice, counted: NDArray[np.intp]) -> HeldOutCheck | None:
-    """Return what one half of the queries chooses, measured on the other; None where there are too few."""
+    """Return what one half of the queries chooses, measured on the other; None if there are too few."""
     if len(counted) < 2 * FEWEST_CHECKED:
         return None
     comparison = choice.comparison

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from raglift.analysis.frames import frame_of, row_columns
 from raglift.errors import ConfigurationError
-from raglift.metrics.parsing import as_metric
+from raglift.metrics.parsing import as_metric, not_scored
 from raglift.rendering.presenting import Presentable
 from raglift.types.labels import PEOPLE, LabelSources
 from raglift.types.rankings import CANDIDATES
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.analysis.paired_statistics import Method
     from raglift.results.evaluation import Evaluation
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
@@ -42,23 +43,6 @@ class Note:
 
 
 # Systems compared on the same queries, and which differences are significant.
-
-
-@dataclass(frozen=True)
-class Method:
-    """How intervals and p-values were computed."""
-
-    text: str
-    """The tests and intervals by name, in one sentence."""
-    confidence: float
-    """Of every interval; a difference counts as real where p is at most 1 minus it."""
-    seed: int
-    """Of resampling, permutation and the choice of halves."""
-
-    @property
-    def alpha(self) -> float:
-        """The level of the tests."""
-        return 1.0 - self.confidence
 
 
 @dataclass(frozen=True)
@@ -195,8 +179,7 @@ class Lift(Presentable):
         for row in rows:
             if row.metric == wanted:
                 return row
-        known = ", ".join(str(row.metric) for row in rows)
-        raise ConfigurationError(f"metric: found {wanted}, which was not scored; expected one of {known}")
+        raise ConfigurationError(f"metric: {not_scored(wanted, [row.metric for row in rows])}")
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric, the primary one first; where the candidates are a stage, then one over these.

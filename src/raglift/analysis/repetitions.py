@@ -62,7 +62,7 @@ def values_by_repetition(evaluation: Evaluation, metric: Metric | str) -> NDArra
         metric: any that can be computed here.
 
     Returns:
-        NaN where a query was not run so often, or is left out of the mean.
+        NaN if a query was not run so often, or is left out of the mean.
     """
     wanted, run = as_metric(metric), evaluation.run
     rule = rule_of(evaluation)
@@ -79,7 +79,7 @@ def repetition_components(evaluation: Evaluation, metric: Metric | str) -> Varia
         metric: any that can be computed here.
 
     Returns:
-        None where no query was run twice, or fewer than two queries have a value.
+        None if no query was run twice, or fewer than two queries have a value.
     """
     wanted = as_metric(metric)
     if not any(trace.repetitions for trace in evaluation.run.traces):
@@ -90,7 +90,7 @@ def repetition_components(evaluation: Evaluation, metric: Metric | str) -> Varia
 def _of_all_runs(
     run: Run, dataset: Dataset, first: Scores, rule: MatchRule, profile: str, counter: TokenCounts
 ) -> NDArray[np.float64]:
-    """Return values of shape (runs, stages, metrics, queries); NaN where a query was not run so often."""
+    """Return values of shape (runs, stages, metrics, queries); NaN if a query was not run so often."""
     found = [first.values]
     for again, was_run in further_runs(run):
         tables = match_run(again, rankings_by_stage(again), dataset.queries, rule, counter=counter)

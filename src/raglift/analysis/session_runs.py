@@ -160,7 +160,7 @@ def _session_run(
 
 
 def first_calls_and_ranks(table: MatchTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, of each fact, the number of the call that first finds it, and its rank there; 0 where none does."""
+    """Return, of each fact, the number of the call that first finds it, and its rank there; 0 if none does."""
     first = first_satisfactions(table)
     call, rank = np.zeros((2, len(table.facts.query)), dtype=np.int64)
     call[first.fact] = table.calls.number[table.calls.rows(first.query, first.rank)]
@@ -169,7 +169,7 @@ def first_calls_and_ranks(table: MatchTable) -> tuple[NDArray[np.int64], NDArray
 
 
 def tokens_until_found(table: MatchTable) -> NDArray[np.int64]:
-    """Return, of each fact, the tokens of all hits up to and with the one that finds it; 0 where none does."""
+    """Return, of each fact, the tokens of all hits up to and with the one that finds it; 0 if none does."""
     first = first_satisfactions(table)
     sums = np.concatenate(([0], np.cumsum(table.tokens)))
     start = (np.cumsum(table.hits) - table.hits)[first.query]

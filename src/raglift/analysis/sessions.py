@@ -52,21 +52,21 @@ SESSION_RECALL = Metric("session_recall")
 
 @dataclass(frozen=True)
 class SessionAnalysis(Presentable):
-    """How an agent searched, what it found by which call, and where each fact was lost."""
+    """How an agent searched, what each call found, and where each fact was lost."""
 
     sessions: int
     """The labelled queries; each has one session, or several runs of it."""
     recall_after: tuple[float, ...]
     """The mean share of facts that the first 1, 2, … calls found, up to the longest session."""
     recall_after_tokens: tuple[tuple[int, float], ...]
-    """How many tokens the hits of a session have so far, and the mean share of facts that hits within so many tokens
-    found: for each number of tokens at which it rises, ascending. Between two of them it is that of the lower one."""
+    """Numbers of tokens of hits, ascending, each with the mean share of facts found within it. Only numbers at which
+    the share rises are listed; between two of them the share of the lower one holds."""
     tokens: float
     """The mean number of tokens that all hits of a session have."""
     still_searching: tuple[int, ...]
     """How many sessions of first runs made at least 1, 2, … calls."""
     means: tuple[tuple[Metric, float, int], ...]
-    """Each measure of `MEASURES_OF_SESSIONS` with its mean and the queries that it is over; NaN where there is none."""
+    """Each measure of `MEASURES_OF_SESSIONS` with its mean (NaN if there is none) and its number of questions."""
     failed_calls: int
     """How many calls of first runs failed."""
     facts: tuple[SessionFact, ...]
@@ -76,7 +76,7 @@ class SessionAnalysis(Presentable):
     context_known: bool
     """Whether the final context of any session is known; else `found` means that a call found the fact."""
     components: VarianceComponents | None
-    """How much of the variance of session recall is from run to run; None where no query was run twice."""
+    """How much of the variance of session recall is from run to run; None if no query was run twice."""
     tokens_estimated: bool = False
     """Whether four characters were taken for a token, since tokens could not be counted without a network."""
 
@@ -94,7 +94,7 @@ class SessionAnalysis(Presentable):
         return self.recall_after_tokens[place - 1][1] if place else 0.0
 
     def mean(self, name: str) -> float:
-        """Return the mean of one measure, as `recovery`; NaN where no session has a value.
+        """Return the mean of one measure, such as `recovery`; NaN if no session has a value.
 
         Raises:
             ConfigurationError: it is none of `MEASURES_OF_SESSIONS`.

@@ -19,12 +19,12 @@ _LEAST_SHOWN = 0.001
 
 @dataclass(frozen=True)
 class Truncation:
-    """What a system's models read in part; all 0 where they read everything, or where it is not known."""
+    """What a system's models read in part; all 0 if they read everything, or if it is not known."""
 
     chunks: int = 0
     """How many distinct chunks the embedding model truncated."""
     of_chunks: int | None = None
-    """How many distinct chunks the index holds; None where that is not known."""
+    """How many distinct chunks the index holds; None if that is not known."""
     candidates: int = 0
     """How many candidates the rerankers truncated; one counts once for each query that it is a candidate of."""
     of_candidates: int = 0
@@ -43,7 +43,7 @@ class Truncation:
 
     @property
     def mark(self) -> str:
-        """What stands behind the system's name, as `✂ 1.4%`; empty where nothing was truncated."""
+        """The mark behind the system's name, `✂ 1.4%`; empty if nothing was truncated."""
         return truncation_mark(self.share) if self else ""
 
 

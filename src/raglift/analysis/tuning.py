@@ -33,9 +33,9 @@ class Setting:
     """One way to make a ranking of rankings that are stored."""
 
     weights: tuple[float, ...] = ()
-    """Of the systems in reciprocal rank fusion; empty where one system is not fused."""
+    """Of the systems in reciprocal rank fusion; empty if one system is not fused."""
     constant: int | None = None
-    """Of reciprocal rank fusion; None where nothing is fused."""
+    """Of reciprocal rank fusion; None if nothing is fused."""
     candidates: int | None = None
     """How many hits of each ranking are fused, or reranked; None for all."""
     cut_off: float | None = None
@@ -57,7 +57,7 @@ class Tuning(Presentable):
     """Which setting is best, and what choosing it gains on queries that took no part in the choice."""
 
     systems: tuple[str, ...]
-    """Whose rankings are used."""
+    """The systems whose rankings are used."""
     metric: Metric
     settings: tuple[Setting, ...]
     """What was tried; the first is what there is without tuning."""
@@ -122,7 +122,7 @@ def tuned(
         folds: into how many parts the queries are split.
         repeats: how often.
         seed: of the folds.
-        bound: how large a difference can be; None where there is no bound.
+        bound: how large a difference can be; None if there is no bound.
 
     Raises:
         ConfigurationError: fewer than two settings, too few queries for so many folds, or an argument out of range.

@@ -242,7 +242,7 @@ def with_facts(
     Args:
         match_table: what matched.
         query: for each new fact, whose it is: the number of a query with labels.
-        rank: the rank of the hit that satisfies it; 0 where no hit does.
+        rank: the rank of the hit that satisfies it; 0 if no hit does.
         grade: of all of them.
     """
     facts, passages = match_table.facts, match_table.passages

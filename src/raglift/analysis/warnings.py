@@ -341,7 +341,7 @@ def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[Compa
 def _candidates(systems: Mapping[str, Evaluation]) -> dict[str, int]:
     """Return how many hits each system was asked for; agents, which ask for as many as they choose, are left out.
 
-    None where all were asked for as many as fill one prompt.
+    None if all were asked for as many as fill one prompt.
     """
     budgets = {one.run.spec.get("budget") for one in systems.values()}
     if len(budgets) == 1 and None not in budgets:

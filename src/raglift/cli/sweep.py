@@ -18,6 +18,7 @@ from raglift.retrieval.devices import checked_device
 from raglift.stats.margins import checked_margin
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.planning import print_plan
+from raglift.sweep.result import FIGURES
 from raglift.sweep.specification.record import load_sweep
 from raglift.sweep.view import sweep_view
 from raglift.sweep.view_sections import effects_json
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 _FIELDS = {"dataset": "dataset", "k": "ks", "match": "match", "budget": "budget"}
 """What a project says where the sweep's file does not: the keys of `[tool.raglift]`, and the fields of a sweep."""
-_FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates")
 _SOME_FAILED = 1
 
 
@@ -155,7 +155,7 @@ def _as_json(result: SweepResult) -> dict[str, Any]:
 
 
 def _cell_as_json(found: CellResult, frame: pd.DataFrame, *, is_race: bool) -> dict[str, Any]:
-    rows = [] if found.evaluation is None else records(frame.loc[frame["cell"] == found.cell.name, list(_FIGURES)])
+    rows = [] if found.evaluation is None else records(frame.loc[frame["cell"] == found.cell.name, FIGURES])
     return {
         "cell": found.cell.name,
         "key": found.cell.key,
@@ -164,7 +164,7 @@ def _cell_as_json(found: CellResult, frame: pd.DataFrame, *, is_race: bool) -> d
         "truncated_share": found.truncation.share if found.is_truncated else 0.0,
         **attributes(found, "not_candidates", "error"),
         **({"eliminated": found.eliminated} if is_race else {}),
-        "metrics": [row | {"k": None if row["k"] is None else int(row["k"])} for row in rows],
+        "metrics": rows,
     }
 
 

@@ -22,6 +22,7 @@ from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.types.dataset import Dataset
 from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path, resolved, user_path
+from raglift.utilities.settings import declare_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,6 +105,9 @@ def load_dataset(
         options["encoding"] = encoding
     contents = read_format(found, path if named is None else os.fspath(source), documents, options)
     return Dataset(contents.queries, contents.documents, name or title_of(source), contents.resolution)
+
+
+declare_keywords(load_dataset, FormatOptions)
 
 
 def _format_of(path: Path, format: FormatName | None, options: FormatOptions) -> FormatName | None:  # noqa: A002

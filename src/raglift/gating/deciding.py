@@ -21,7 +21,7 @@ from raglift.types.dataset import Dataset
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.gating.records import Check, Regression
     from raglift.types.metric import Metric
 

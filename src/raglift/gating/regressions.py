@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.matching.matches import MatchTable
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation

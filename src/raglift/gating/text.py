@@ -16,7 +16,7 @@ from raglift.utilities.display import counted, excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.analysis.records import Method
+    from raglift.analysis.paired_statistics import Method
     from raglift.gating.deciding import GateResult
     from raglift.gating.records import Check, Regression
     from raglift.types.rankings import Hit

@@ -206,12 +206,10 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str:
         """Such as `openai:gpt-4o-mini`: the annotator's name."""
-        ...
 
     @property
     def identity(self) -> str:
         """Everything that decides an answer besides the prompt: model, settings, server; never a secret."""
-        ...
 
     def ask(self, prompt: FilledPrompt, form: type[Form]) -> Reply[Form]:
         """Return the answer in a form, asking again when the provider has a bad moment.
@@ -220,7 +218,6 @@ class LanguageModel(Protocol):
             ModelOutputError: no usable answer came: refused, malformed three times, out of retry_policy.
             ModelUnavailable: nor would one come to any other prompt: a wrong key, no connection, no quota left.
         """
-        ...
 
 
 def language_model(

@@ -30,7 +30,6 @@ class NumberedRankings(Protocol):
 
     def span(self, query_id: str) -> tuple[int, int]:
         """Return where the ranking of a query begins and ends in `ids`; equal where there is none."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.matching.by_id import match_ids
 from raglift.metrics import budgets, session_prefixes
-from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget, require_installed
+from raglift.metrics.parsing import as_metric, not_scored, parse, parse_depth, refuse_budget, require_installed
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import MEASURES
@@ -146,8 +146,8 @@ class Scores:
         place = {query_id: number for number, query_id in enumerate(self.query_ids)}
         return np.array([place[query_id] for query_id in query_ids], dtype=np.intp)
 
-    def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
-        """Return one metric's values at one stage, one a query; NaN if the query is left out.
+    def of(self, stage: str, metric: Metric | str, query_ids: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Return one metric's values at one stage, of all queries or of some; NaN if a query is left out.
 
         Raises:
             ConfigurationError: the stage or the metric was not scored.
@@ -156,11 +156,9 @@ class Scores:
         if stage not in self.stages:
             raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(self.stages)}")
         if metric not in self.metrics:
-            raise ConfigurationError(
-                f"metric: found {metric}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
-            )
+            raise ConfigurationError(f"metric: {not_scored(metric, self.metrics)}")
         values: NDArray[np.float64] = self.values[self.stages.index(stage), self.metrics.index(metric)]
-        return values
+        return values if query_ids is None else values[self.places_of(query_ids)]
 
     def n(self, stage: str, metric: Metric | str) -> int:
         """Return how many queries the mean is over."""
@@ -243,9 +241,7 @@ class RankingScores:
         """
         parsed = parse(str(metric))
         if parsed not in self.metrics:
-            raise ConfigurationError(
-                f"metric: found {parsed}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
-            )
+            raise ConfigurationError(f"metric: {not_scored(parsed, self.metrics)}")
         values: NDArray[np.float64] = self.values[self.metrics.index(parsed)]
         return values
 

@@ -16,6 +16,7 @@ from raglift.metrics.registry import register
 from raglift.types.metric import Metric
 from raglift.utilities.display import printable
 from raglift.utilities.limits import LARGEST_SCORE
+from raglift.utilities.settings import declare_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -210,6 +211,9 @@ def metric(
         return Metric(name)
 
     return register_it
+
+
+declare_keywords(metric, Kind)
 
 
 def _checked(name: str, settings: Sequence[Choice | Number]) -> tuple[Choice | Number, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -80,6 +80,16 @@ def as_metric(metric: Metric | str, where: str = "metric") -> Metric:
     if not isinstance(metric, str):
         raise ConfigurationError(f"{where}: found a {type(metric).__name__}; expected a metric, as 'ndcg@10'")
     return parse(metric)
+
+
+_LISTED = 8
+
+
+def not_scored(metric: Metric, known: Sequence[Metric], how: str = "scored") -> str:
+    """Return what was found and what was expected, if a metric is none of those known: first those of its measure."""
+    names = [str(one) for one in sorted(known, key=lambda one: one.name != metric.name)]
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"found {metric}, which was not {how}; expected one of {', '.join(names[:_LISTED])}{more}"
 
 
 def parse_depth(text: str) -> int | Tokens | Calls | None:

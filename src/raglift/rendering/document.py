@@ -37,6 +37,8 @@ class Cell:
     """Between what the figure may lie, as `[0.51, 0.59]`; outputs leave it out where there is no room."""
     is_share: bool = False
     """Whether the scale of its bar is in percent."""
+    is_exploratory: bool = False
+    """Whether it is a hint to look, and no finding; a notebook does not colour it."""
 
     @property
     def full_text(self) -> str:

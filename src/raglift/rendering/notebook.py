@@ -1,4 +1,4 @@
-"""A summary as HTML for a notebook: small tables in the notebook's own colours, light or dark."""
+"""A summary as HTML for a notebook, a mail or a wiki: styled by itself, in the colours around it, light or dark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _STYLES = {
     "failed": "background:rgba(225,120,20,.25);font-weight:600",
     "muted": "opacity:.75",
 }
-_LINE = "1px solid rgba(128,128,128,.4)"
+_FONT = "font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:14px;line-height:1.4"
+_CELL = "padding:.25em .75em;border:solid #8886;border-width:{}px 0 1px;text-align:"
+_TABLE = "border-collapse:collapse;margin:.4em 0;font-size:inherit;font-variant-numeric:tabular-nums"
 
 
 def html_of(document: Document) -> str:
@@ -40,7 +42,8 @@ def html_of(document: Document) -> str:
         _measured(document),
     ]
     inside = "".join(parts)
-    return f'<div class="raglift mathjax_ignore tex2jax_ignore" style="max-width:64em;overflow-x:auto">{inside}</div>'
+    style = f"max-width:64em;overflow-x:auto;{_FONT}"
+    return f'<div class="raglift mathjax_ignore tex2jax_ignore" style="{style}">{inside}</div>'
 
 
 def _text(text: str) -> str:
@@ -85,30 +88,30 @@ def _table(table: Table, labels: str) -> str:
     if not table.rows:
         return ""
     head = "".join(
-        f'<th scope="col" style="{_align(table, place)};border-bottom:{_LINE}">{_text(title)}</th>'
+        f'<th scope="col" style="{_style(table, place)};font-weight:600">{_text(title)}</th>'
         for place, title in enumerate(table.titles)
     )
     left = len(table.rows) - _MOST_ROWS
     more = f'<p style="margin:.2em 0">and {left:,} more</p>' if left > 0 else ""
     whose = _paragraph(labels) if table.rests_on_labels else ""
     return (
-        f'<table style="border-collapse:collapse;margin:.4em 0" aria-label="{_text(table.caption)}">'
+        f'<table style="{_TABLE}" aria-label="{_text(table.caption)}">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(_rows(table))}</tbody></table>{more}{whose}"
     )
 
 
 def _rows(table: Table) -> Iterator[str]:
     for number, row in enumerate(table.rows[:_MOST_ROWS]):
-        line = f' style="border-top:{_LINE}"' if number in table.sections else ""
-        cells = "".join(_cell(cell, _align(table, place)) for place, cell in enumerate(row))
-        yield f"<tr{line}>{cells}</tr>"
+        line = 2 if number in table.sections else 0
+        cells = "".join(_cell(cell, _style(table, place, line)) for place, cell in enumerate(row))
+        yield f"<tr>{cells}</tr>"
 
 
-def _cell(cell: Cell, align: str) -> str:
-    emphasis = f";{_STYLES[cell.emphasis]}" if cell.emphasis in _STYLES else ""
-    return f'<td style="{align}{emphasis}">{_text(cell.full_text)}</td>'
+def _cell(cell: Cell, style: str) -> str:
+    emphasis = _STYLES.get(cell.emphasis, "")
+    toned = f";{emphasis}" if emphasis and (cell.emphasis == "muted" or not cell.is_exploratory) else ""
+    return f'<td style="{style}{toned}">{_text(cell.full_text)}</td>'
 
 
-def _align(table: Table, place: int) -> str:
-    words = place in table.text_columns
-    return "text-align:left" if words else "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
+def _style(table: Table, place: int, line: int = 0) -> str:
+    return _CELL.format(line) + ("left" if place in table.text_columns else "right;white-space:nowrap")

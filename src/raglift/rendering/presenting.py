@@ -43,6 +43,11 @@ class Presentable:
     It is immutable, and keeps what was computed of it; its copies and what is pickled of it do not.
     """
 
+    __iter__ = None  # so that results with [metric] are no sequences to Python
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - {"once", "view"})  # which only raglift itself needs
+
     def once(self, key: Hashable, compute: Callable[[], _ValueT]) -> _ValueT:
         """Return what was computed under a key, computing it when it is asked for the first time."""
         memory: dict[Hashable, Any] = vars(self).setdefault(_MEMORY, {})

@@ -86,12 +86,13 @@ def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: fl
     measure, emphasis = MEASURES[metric.name], ""
     if found is not None and found.p <= alpha and not measure.is_neutral:
         emphasis = "better" if found.mean > 0 else "worse" if found.mean < 0 else "muted"
-    return change_cell(found, decimals_of(metric), emphasis, drawn=measure.is_bounded)
+    return replace(change_cell(found, decimals_of(metric), emphasis, drawn=measure.is_bounded), is_exploratory=True)
 
 
 def decided_cell(row: LiftRow | ComparisonRow) -> Cell:
     """Return the difference of the metric that decides, toned by what was decided."""
-    return replace(difference_cell(row.metric, row.difference, alpha=0.0), emphasis=verdict_emphasis(row.verdict))
+    cell = difference_cell(row.metric, row.difference, alpha=0.0)
+    return replace(cell, emphasis=verdict_emphasis(row.verdict), is_exploratory=row.exploratory)
 
 
 def p_cell(p: float | None) -> Cell:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from raglift.analysis.explanation import ExplainedHit, Explanation, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.records import Method, SystemCost
+    from raglift.analysis.paired_statistics import Method
+    from raglift.analysis.records import SystemCost
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.stats.paired_tests import PairedDifference

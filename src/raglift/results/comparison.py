@@ -18,7 +18,7 @@ from raglift.analysis.comparison import (
 )
 from raglift.analysis.costs import tradeoff
 from raglift.analysis.fairness import with_leads
-from raglift.analysis.frames import frame_of, per_query_frames, row_columns
+from raglift.analysis.frames import frame_of, per_query_frames, row_columns, verdict_of
 from raglift.analysis.lift import comparison_by_tag
 from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import method_of, method_text
@@ -28,7 +28,7 @@ from raglift.analysis.shared_queries import baseline_of, shared_queries
 from raglift.analysis.unjudged import unjudged_of
 from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
-from raglift.metrics.parsing import as_metric
+from raglift.metrics.parsing import as_metric, not_scored
 from raglift.rendering.presenting import Presentable, view_of
 from raglift.report.views.comparison import comparison_view
 from raglift.results.sources import named_evaluations
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.records import ComparisonRow, Method, TagSlices, Tradeoff
+    from raglift.analysis.paired_statistics import Method
+    from raglift.analysis.records import ComparisonRow, TagSlices, Tradeoff
     from raglift.analysis.unjudged import Unjudged
     from raglift.matching.rule import MatchRule
     from raglift.report.charts.plots import ComparisonPlots
@@ -75,9 +76,9 @@ class Comparison(Presentable):
     notes: tuple[str, ...] = ()
     """Further notes."""
     fairness: Fairness | None = None
-    """What was done because systems have different chunks; None where they do not."""
+    """What was done because systems have different chunks; None if they have the same."""
     unjudged: Unjudged | None = None
-    """What hits that nobody judged can do to the verdict; None where nearly all were, or labels do not say it."""
+    """How unlabelled hits could change the verdict; None if nearly all are labelled, or labels cannot say it."""
     baseline_reason: str = ""
     """Why the baseline is the one it is: `as requested`, `the first of two`, `the only plain BM25`, or its mean."""
 
@@ -127,8 +128,7 @@ class Comparison(Presentable):
         wanted = as_metric(metric)
         found = tuple(row for row in self.rows if row.metric == wanted)
         if not found:
-            known = ", ".join(map(str, self.metrics))
-            raise ConfigurationError(f"metric: found {wanted}, which was not compared; expected one of {known}")
+            raise ConfigurationError(f"metric: {not_scored(wanted, self.metrics, 'compared')}")
         return found
 
     def row(self, name: str, metric: Metric | str | None = None) -> ComparisonRow:
@@ -142,14 +142,24 @@ class Comparison(Presentable):
     def deciding(self, name: str) -> ComparisonRow:
         """Return the row that decides about one system.
 
-        It is of the primary metric; of a system that has the chunks of the baseline, in a comparison where others have
-        not, it is of what decides where chunks are the same.
+        It is the row of the primary metric; if some systems have other chunks than the baseline, those with the same
+        have the row of the metric that decides between equal chunks.
 
         Raises:
             ConfigurationError: no system has that name.
         """
         primary = self.row(name)
         return next((row for row in self.rows if row.system == name and not row.exploratory), primary)
+
+    def __getitem__(self, metric: Metric | str) -> pd.DataFrame:
+        """Return a metric's value for each question (row) and system (column): `comparison["ndcg@10"]`."""
+        import pandas as pd
+
+        values = {row.system: self.evaluation(row.system)[metric].loc[list(self.query_ids)] for row in self.of(metric)}
+        return pd.DataFrame(values).rename_axis(columns="system")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(map(str, self.metrics))
 
     def _place(self, name: str) -> int:
         if name not in self.names:
@@ -161,14 +171,15 @@ class Comparison(Presentable):
 
         Columns: `metric` (for example `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`,
         `baseline_mean`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`, `p_holm`,
-        `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`. What a row does not have (the baseline a
-        difference, an exploratory metric `p_holm`) is missing.
+        `minimum_detectable_effect`, `verdict` (also `baseline` and `exploratory`), `exploratory`, `truncated`. What a
+        row does not have (the baseline a difference, an exploratory metric `p_holm`) is missing.
         """
         stages = self.stages
         return frame_of(
             [
                 {"metric": str(row.metric), "system": row.system, "stage": stages[row.system]}
                 | row_columns(row, row.metric)
+                | {"verdict": "baseline" if row.system == self.baseline else verdict_of(row)}
                 for row in self.rows
             ]
         )
@@ -222,10 +233,10 @@ class Comparison(Presentable):
     ) -> Recommendation:
         """Return which system to use: the cheapest that is shown to be within a margin of every other.
 
-        It is looked for among the systems that cost less than the one with the highest mean; where none is shown to be
-        as good, that one is recommended. Costs are looked at one after the other: those in `known`, language model
-        calls, latency (or, where it was not measured, rerankers and embedding models), what a prompt holds, the size of
-        the index. With 40 queries or more, what one half of the queries chooses is measured on the other.
+        Candidates are the systems that cost less than the one with the highest mean; if none is shown to be as good,
+        that one is recommended. Costs are compared one after the other: those in `known`, language model calls, latency
+        (if it was not measured, rerankers and embedding models), the size of prompts, the size of the index. With 40
+        questions or more, the choice made on one half of them is measured on the other.
 
         Args:
             known: costs that you know, as `{"dollars": {"dense": 0.4, "bm25": 0}}`.
@@ -241,7 +252,7 @@ class Comparison(Presentable):
 
         Args:
             path: the file.
-            also: further results to show on it, as those of `raglift.correct`.
+            also: further results to show on it, such as those of `raglift.correct`.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -257,7 +268,7 @@ class Comparison(Presentable):
 
     @property
     def plot(self) -> ComparisonPlots:
-        """Its charts: `comparison.plot.differences()`, `.by_prompt_size()` and others."""
+        """Its charts: `comparison.plot()` is the usual one; `.differences()`, `.by_prompt_size()` and others."""
         from raglift.report.charts.plots import ComparisonPlots
 
         return ComparisonPlots(self)
@@ -289,22 +300,22 @@ def compare(
 
     Systems of different chunks are compared by what is read (`comparison.fairness`): matched by coverage, and decided
     by recall averaged over all prompt sizes up to a budget of tokens (`recall_area@tokens(2000)`). Each is decided
-    against the baseline by that pair alone. Where prompts of a run end before the budget, there is a verdict only if
-    what did not come could not turn it; `evaluate(…, budget=2000)` fills them.
+    against the baseline by that pair alone. If prompts of a run end before the budget, there is a verdict only if the
+    missing hits could not reverse it; `evaluate(…, budget=2000)` fills the prompts.
 
     Args:
         evaluations: two or more, in a list or by name, or the first of several; folders of saved ones are opened.
-        *others: the others, where the first is one evaluation: `compare(one, other)`.
+        *others: the others, if the first is one evaluation: `compare(one, other)`.
         baseline: the system that the others are compared with, by name or number. By default the first of two; of more
             the only one that is plain BM25, else the one with the highest mean of the primary metric.
-        primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
-            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest. One that is
-            named decides as it is, also where chunks differ in length.
+        primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, if that was not
+            scored, NDCG at the deepest scored depth, else the first measure of quality at its deepest. One that is
+            named decides as it is, also if chunks differ in length.
         names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
         seed: of the permutation tests, and of the halves of a recommendation's check.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
-        match: "containment", "coverage", "fuzzy" or a `MatchRule`, by which all are scored again where they were not;
-            by default coverage where their chunks differ and they were scored by containment, else as they were.
+        match: "containment", "coverage", "fuzzy" or a `MatchRule`: those scored by another rule are scored again; by
+            default coverage if their chunks differ and they were scored by containment, else as they were scored.
         budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
 
     Raises:

@@ -11,7 +11,7 @@ import raglift.report.views.analyses  # noqa: F401 — makes the views of all an
 from raglift.analysis.answering import DELTA, RISK, abstention
 from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.frames import evaluation_frame, per_query_frame
-from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.lift import evaluation_by_tag, lift_rows, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.upper_bound import headroom as perfect_reranker
@@ -50,6 +50,13 @@ if TYPE_CHECKING:
     from raglift.types.rankings import Hit, Run
 
 
+_INTERNAL = {
+    *("beyond_candidates", "depth_limit", "has_fair_lift", "is_beyond_candidates", "is_truncated", "last_values"),
+    *("match_table", "named_metrics", "remarks", "remarks_but", "truncated_tokens", "truncation", "unscored"),
+}
+"""What only raglift itself needs: completion does not offer it."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Presentable):
     """One system measured on one dataset, before and after reranking."""
@@ -63,13 +70,13 @@ class Evaluation(Presentable):
     profile: str = "default"
     """Whose metric conventions were used."""
     truncated: Mapping[str, int] = field(default_factory=dict)
-    """For each stage that returned no more than so many hits whatever was asked: how many."""
+    """For each stage that never returned more than a number of hits: that number."""
     remarks: tuple[Note, ...] = ()
     """What readers of the figures should know, each with its kind."""
     match_table: tuple[MatchTable, ...] = ()
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
     truncated_tokens: Mapping[str, int] = field(default_factory=dict)
-    """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
+    """For each truncated stage: the fewest tokens in one of its cut rankings, if budgets were scored."""
     beyond_candidates: Mapping[str, int] = field(default_factory=dict)
     """For each metric that is higher after the last stage than the candidates' own texts make it: for how many queries.
     Such a metric has no lift, since what raises it was not retrieved; not known of runs saved before this was looked
@@ -105,7 +112,7 @@ class Evaluation(Presentable):
         return self.scores.stages[-1]
 
     def named_metrics(self, primary: Metric) -> list[Metric]:
-        """Return the metrics that were asked for by name, where they name no depth at that of the primary one."""
+        """Return the metrics that were asked for by name; those without a depth at the depth of the primary one."""
         return named_metrics(self.run.spec.get("metrics", ()), self.scores.metrics, primary)
 
     @property
@@ -139,21 +146,19 @@ class Evaluation(Presentable):
 
     @property
     def candidates(self) -> str | None:
-        """The stage of the candidates, where they are not the hits that the deployed system begins with; else None."""
+        """The stage of the candidates, if they are not the hits that the deployed system begins with; else None."""
         return CANDIDATES if CANDIDATES in self.scores.stages[1:-1] else None
 
     def lift(self, metric: Metric | str, *, over: str | None = None) -> NDArray[np.float64]:
         """Return the metric after the last stage minus before, one value a query; NaN if there is no fair pair.
 
-        The pair is the same query, the same candidates and the same k. A stage that returned fewer hits than k as
-        deployed, or a reranker that did whatever it was given, has no fair pair at that k, and neither has a system of
-        one stage. At a token budget the
-        reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
-        And there is none where hits that were not among the candidates raise the metric (`beyond_candidates`).
+        A fair pair is the same question, the same candidates and the same k. There is none at a k at which a stage
+        returned fewer hits, at a token budget that a stage could not fill, for a system of one stage, and if hits that
+        were not among the candidates raise the metric (`beyond_candidates`).
 
         Args:
             metric: one that was scored.
-            over: the stage that counts as before; by default the first. Where depth changes what a system ranks first,
+            over: the stage that counts as before; by default the first. If depth changes what a system ranks first,
                 `over="candidates"` gives what the reranker alone changed.
 
         Raises:
@@ -188,7 +193,7 @@ class Evaluation(Presentable):
         return float(counted.mean()) if len(counted) else None
 
     def hits(self, query_id: str, stage: str | None = None) -> tuple[Hit, ...]:
-        """Return what one query got, best first; nothing if it failed before the stage was done.
+        """Return the hits of one question, best first; nothing if it failed before the stage was done.
 
         Args:
             query_id: the id of the query.
@@ -205,17 +210,8 @@ class Evaluation(Presentable):
         return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
 
     def last_values(self, metric: Metric | str, query_ids: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Return a metric after the last stage, one value a query; NaN for a query that is left out.
-
-        Args:
-            metric: one that was scored.
-            query_ids: of which queries, in which order; by default all.
-
-        Raises:
-            ConfigurationError: the metric was not scored.
-        """
-        values = self.scores.of(self.after, metric)
-        return values if query_ids is None else values[self.scores.places_of(query_ids)]
+        """Return a metric after the last stage, of all queries or of some; NaN for a query that is left out."""
+        return self.scores.of(self.after, metric, query_ids)
 
     def _place_before(self, over: str | None) -> int:
         """Return the place of the stage that a lift is over."""
@@ -228,16 +224,50 @@ class Evaluation(Presentable):
             )
         return known.index(over)
 
+    def __getitem__(self, metric: Metric | str | tuple[Metric | str, str]) -> pd.Series[float]:
+        """Return a metric's value for each question, by query id: `evaluation["ndcg@10"]`.
+
+        It is of the last stage, or of the one that is named: `evaluation["ndcg@10", "retrieve"]`. A question that is
+        left out of the mean has NaN.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or no stage has that name.
+        """
+        import pandas as pd
+
+        name, stage = metric if isinstance(metric, tuple) else (metric, self.after)
+        index = pd.Index(self.scores.query_ids, name="query_id")
+        return pd.Series(self.scores.of(stage, name).copy(), index, name=str(as_metric(name)))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - _INTERNAL)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(map(str, self.scores.metrics))
+
+    def mean(self, metric: Metric | str, *, stage: str | None = None) -> float:
+        """Return a metric's mean over the questions that count, after the last stage or another; NaN if none counts."""
+        return self.scores.mean(self.after if stage is None else stage, metric)
+
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric and k: before, after, lift, n, and each stage's mean."""
-        return evaluation_frame(self)
+        """Return one row per metric, with 95% intervals.
+
+        Columns: `metric` (as all functions take it: `hit_rate@10`); `mean`, `mean_low` and `mean_high` (after the last
+        stage); `n` (the questions in the mean); `truncated` (whether the metric looks deeper than a stage could
+        return). With a reranker also `before`, `before_low` and `before_high` (after the first stage); `lift`,
+        `lift_low`, `lift_high` and `p` as in `reranker_lift()`, missing if there is no fair pair; `verdict`, which is
+        `exploratory` for all but the primary metric; `beyond_candidates` (for how many questions hits that were not
+        candidates raise the metric); and the mean at further stages, `stage:<name>`, and the `lift:candidates`, if
+        there are such.
+        """
+        return evaluation_frame(self, lift_rows(self))
 
     def per_query(self) -> pd.DataFrame:
         """Return one row per query, metric and stage, with the value and, for failures, the error."""
         return per_query_frame(self)
 
     def failure_analysis(self, k: int | None = None) -> FailureAnalysis:
-        """Return where each fact got to, and where it was lost: counts that add up, with the queries behind each.
+        """Count facts by outcome (found, ranked too low, not retrieved, …), and list the questions behind each count.
 
         Args:
             k: the depth at which a fact counts as found; by default the deepest that was scored.
@@ -249,7 +279,7 @@ class Evaluation(Presentable):
         return failures_of(self.run)
 
     def session_analysis(self) -> SessionAnalysis:
-        """Return how an agent searched: recall after each call, what came again, and where each fact was lost.
+        """Return how an agent searched: recall after each call, repeated hits, and where each fact was lost.
 
         Raises:
             ConfigurationError: the evaluation is not of sessions, from `raglift.evaluate_sessions`.
@@ -273,17 +303,17 @@ class Evaluation(Presentable):
         k: int | None = None,
         seed: int = 0,
     ) -> Abstention:
-        """Return from which score of the first hit on a query should be answered, so that errors are rare.
+        """Return the score of the first hit below which to answer “I don't know”, so that wrong answers are rare.
 
-        The lowest such threshold is chosen on one half of the queries and checked on the other: see
-        `raglift.analysis.abstention`, which has the method and its sources.
+        The lowest such threshold is chosen on one half of the questions and checked on the other;
+        docs/how-to/abstention.md has the method and its sources.
 
         Args:
-            risk: which share of the unanswerable queries may be answered, above 0 and below 1.
-            delta: how often the promise may fail, above 0 and below 1.
-            stage: whose scores; by default the last stage.
+            risk: the share of unanswerable questions that may be answered, above 0 and below 1.
+            delta: how often the share may be exceeded, above 0 and below 1.
+            stage: the stage whose scores are used; by default the last.
             k: the depth; by default the deepest that was scored.
-            seed: of the halves.
+            seed: the seed of the random halves.
 
         Raises:
             ConfigurationError: an argument outside its range, a stage without scores, an evaluation of sessions or of
@@ -308,12 +338,12 @@ class Evaluation(Presentable):
         """Return a metric's mean at many depths, without asking the system again.
 
         Args:
-            metric: a measure without a depth, as `"ndcg"`.
+            metric: a measure without a depth, such as `"ndcg"`.
             ks: the depths; by default from 1 to the number of candidates.
 
         Returns:
-            One row a depth: `k`, one column per stage with its mean (missing where the stage could not return so many
-            hits), and `n`, the queries that the first stage's mean is over.
+            One row per depth: `k`, one column per stage with its mean (missing at depths that the stage could not
+            return), and `n`, the number of questions in the first stage's mean.
 
         Raises:
             ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
@@ -328,14 +358,14 @@ class Evaluation(Presentable):
         confidence: float = 0.95,
         moved: int = 5,
     ) -> Lift:
-        """Return what reranking changed, with intervals, a test, and the queries that moved most in each direction.
+        """Return what reranking changed, with intervals, a test, and the questions that changed most.
 
         Args:
-            primary: the metric that decides; every other is exploratory. By default NDCG@10 or, where that was not
-                scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
+            primary: the metric that decides; every other is exploratory. By default NDCG@10 or, if that was not
+                scored, NDCG at the deepest scored depth, else the first measure of quality at its deepest.
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
-            moved: how many queries to name in each direction, at most.
+            moved: how many questions to name in each direction, at most.
 
         Raises:
             ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
@@ -343,7 +373,7 @@ class Evaluation(Presentable):
         return reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved)
 
     def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
-        """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.
+        """Return the means, and with a reranker the lifts, on the questions of each tag: exploratory.
 
         Args:
             metric: what to look at; by default as in `reranker_lift`.
@@ -357,7 +387,7 @@ class Evaluation(Presentable):
 
     @property
     def plot(self) -> EvaluationPlots:
-        """Its charts: `.over_k("recall")`, `.lift()`, `.recall_after_calls()`, `.recall_after_tokens()`."""
+        """Its charts: `evaluation.plot()` is the usual one; `.over_k("recall")`, `.lift()` and others."""
         from raglift.report.charts.plots import EvaluationPlots
 
         return EvaluationPlots(self)
@@ -366,7 +396,7 @@ class Evaluation(Presentable):
         """Write the evaluation to a folder of plain files, which `raglift.load_evaluation` reads.
 
         Args:
-            folder: where; its parents are made when missing.
+            folder: the folder; its parents are made if missing.
             overwrite: replace an evaluation that is already there.
 
         Raises:
@@ -431,14 +461,14 @@ class Evaluation(Presentable):
         all_stages: bool = False,
         overwrite: bool = False,
     ) -> Export:
-        """Write a TREC run and qrels, which trec_eval and most other tools read; what comes back says what to compare.
+        """Write a TREC run and qrels, which trec_eval and most other tools read.
 
         Parquet is written by `raglift.storage.rankings.export`.
 
         Args:
-            folder: where to, for `run.trec`, `qrels.txt` and `export.json`; its parents are made when missing.
+            folder: the folder of `run.trec`, `qrels.txt` and `export.json`; its parents are made if missing.
             stage: the stage whose rankings are written; by default the last.
-            all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
+            all_stages: write the rankings of all stages: `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
             overwrite: replace an export that is already there; nothing else is ever replaced.
 
         Raises:

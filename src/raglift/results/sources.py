@@ -24,7 +24,7 @@ def named_evaluations(
     """Return the evaluations by name, in the order given.
 
     Cells of a sweep have names; other saved evaluations are called by their folder, and what is not saved by its
-    stages, as `dense + cross-encoder`, numbered where that is not enough.
+    stages, `dense + cross-encoder`, with a number if several have the same name.
 
     Raises:
         ConfigurationError: fewer than two, something that is not an evaluation, or names that do not fit them.

@@ -27,7 +27,6 @@ class Workers(Protocol):
         Raises:
             Exception: what the function raised for an item; the results yielded before stand.
         """
-        ...
 
 
 class _Here:

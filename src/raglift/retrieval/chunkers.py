@@ -37,7 +37,6 @@ class Chunker(Protocol):
 
     def split(self, documents: Iterable[Document]) -> tuple[Chunk, ...]:
         """Return the chunks of each document in order, each with the offsets at which its text stands."""
-        ...
 
     def __str__(self) -> str: ...
 

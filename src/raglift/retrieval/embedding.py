@@ -72,19 +72,15 @@ class Embedder(Protocol):
     @property
     def identity(self) -> str:
         """Everything that decides a vector besides the text: model, revision, dtype, settings."""
-        ...
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
         """Put distinct texts into parts, longest last, each of which is embedded, and then cached, at once."""
-        ...
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one row per text, shape (len(texts), dimensions)."""
-        ...
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Return, for each text, whether the model truncates it; None when it cannot be known."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

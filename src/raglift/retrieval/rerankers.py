@@ -31,7 +31,6 @@ class Reranker(Protocol):
 
     def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
         """Return a new ranking for each query, in the order of the queries."""
-        ...
 
 
 @runtime_checkable
@@ -40,7 +39,6 @@ class QueryReranker(Protocol):
 
     def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
         """Return a new ranking."""
-        ...
 
 
 @runtime_checkable
@@ -49,7 +47,6 @@ class AsyncQueryReranker(Protocol):
 
     async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
         """Return a new ranking."""
-        ...
 
 
 # Scores of (query, text) pairs: each distinct pair is scored once and cached.

@@ -35,7 +35,6 @@ class Retriever(Protocol):
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
         """Return one ranking of at most `k` hits for each query, in the order of the queries."""
-        ...
 
 
 @runtime_checkable
@@ -44,7 +43,6 @@ class QueryRetriever(Protocol):
 
     def retrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits."""
-        ...
 
 
 @runtime_checkable
@@ -53,7 +51,6 @@ class AsyncQueryRetriever(Protocol):
 
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits."""
-        ...
 
 
 @runtime_checkable
@@ -63,7 +60,6 @@ class Indexed(Protocol):
     @property
     def cost(self) -> IndexCost:
         """What the index took to build, and its size."""
-        ...
 
 
 # Dense retrieval: cosine similarity over every chunk.

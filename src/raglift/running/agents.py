@@ -48,7 +48,7 @@ def agent_of(stages: Sequence[Stage]) -> RetrieveStage | None:
 
 
 def check_asked_once(config: Settings, system: str) -> None:
-    """Raise where a system that is asked once is to be asked several times.
+    """Raise if a system that is asked once is to be asked several times.
 
     Raises:
         ConfigurationError: so it is.

@@ -47,7 +47,7 @@ _TEXTS_ALONE = ("raglift.retrieval.", "raglift.adapters.functions")
 
 @contextmanager
 def keeping_answers(config: Settings, system: Any) -> Iterator[KeptAnswers | None]:
-    """Yield what keeps the answers of a system; None where that is not asked for.
+    """Yield what keeps the answers of a system; None if that is not asked for.
 
     Args:
         config: says where.

@@ -146,19 +146,19 @@ def evaluate(
 
     Every query runs once; each stage's ranking is kept, matched to the labels, and scored. Every part of the system is
     asked with its own settings, and no figures are given at depths that a stage does not return. With `reranker`, a new
-    system is tried: it gets `candidates` hits, and *before* is the system as deployed. A few queries are then asked
-    both ways; where more hits change which come first, *before* and the candidates are two stages, each with figures.
+    system is tried: it gets `candidates` hits, and *before* is the system as deployed. A few questions are then asked
+    both ways; if more hits change which come first, *before* and the candidates are two stages, each with figures.
 
     Args:
         system: a LangChain retriever, vector store or Runnable (a chain, graph or agent); a LlamaIndex retriever, query
             engine, index, agent or workflow; a Haystack retriever or pipeline; a function from a query's text to
-            results; the address of an HTTP service, or a `raglift.retrieval.services.HttpRetriever`; an MCP server, as
+            results; the address of an HTTP service, or a `raglift.retrieval.services.HttpRetriever`; an MCP server,
             `mcp:python server.py#search`, or a `raglift.retrieval.services.McpRetriever`; or an object with
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
             a pipeline with a ranker) is opened into its stages. An agent, a graph or a workflow makes its own searches,
             so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset`, or what it takes: the name or path of a dataset; or what
-            `Dataset.from_dict` takes, as `[{"question": "When is it lit?", "passages": ["at dusk"]}]`.
+            `Dataset.from_dict` takes: `[{"question": "When is it lit?", "passages": ["at dusk"]}]`.
         settings: keywords, all optional: see `Settings`.
 
     Raises:

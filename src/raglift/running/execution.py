@@ -250,7 +250,7 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
 
 
 def _stop_if_doubtful(stage: Stage, outcomes: Iterable[Outcome[Ranking]]) -> None:
-    """Raise where what came back was most likely meant otherwise than it was read."""
+    """Raise if what came back was most likely meant otherwise than it was read."""
     if isinstance(stage, RerankStage) and stage.doubt is not None:
         doubt = stage.doubt([outcome.value for outcome in outcomes if outcome.value is not None])
         if doubt is not None:

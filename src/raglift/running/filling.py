@@ -39,10 +39,10 @@ class Prompt:
     characters: float
     """As much in characters: the tokens times the mean characters of a token in the labelled passages."""
     total: int | None = None
-    """How many chunks the index has; None where that is not known."""
+    """How many chunks the index has; None if that is not known."""
     needed: int | None = None
     """How many hits fill it by the lengths of these chunks: half as many again as of mean length, but no more than of
-    the shortest ones. None where they are not known."""
+    the shortest ones. None if they are not known."""
 
     @classmethod
     def of(

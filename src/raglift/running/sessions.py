@@ -45,18 +45,19 @@ def evaluate_sessions(
         first = rl.Call.of("when was the lamp lit", chunks)
         rl.evaluate_sessions([rl.Session("q1", [first], context=chunks[:3])], dataset)
 
-    A query without a session counts as failed. One with several sessions, of distinct `repetition`, has the mean over
-    them as its value. With one call for each query, the figures are those of `evaluate` on the same hits.
+    A question without a session counts as failed. One with several sessions, of distinct `repetition`, has their mean
+    as its value. With one call for each question, the figures are the same as with `evaluate` on the same hits.
 
     Args:
         sessions: one or more for each query of the dataset.
         dataset: labelled queries, as for `evaluate`.
-        metrics: what to compute; any other metric is that of all hits of a session, one call after the other.
-        ks: the depths at which metrics are taken: of measures of sessions, the first k hits of each call.
+        metrics: what to compute; metrics that are not of sessions look at all hits of a session, one call after the
+            other.
+        ks: the depths at which metrics are taken; measures of sessions look at the first k hits of each call.
         match: as for `evaluate`.
         profile: whose metric conventions, as for `evaluate`.
         system: what the agent is called in reports.
-        doc_key: the metadata key that holds the ids of documents, where hits have them there.
+        doc_key: the metadata key of the hits that holds the ids of the dataset's documents.
 
     Raises:
         DatasetError: sessions of queries that the dataset does not have, or two of one query and repetition; every

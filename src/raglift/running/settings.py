@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -14,7 +13,7 @@ from raglift.errors import ConfigurationError
 from raglift.retrieval.batches import BATCH_SIZE
 from raglift.retrieval.devices import Dtype
 from raglift.types.metric import DEFAULT_METRICS
-from raglift.utilities.settings import Bounds, OneOf
+from raglift.utilities.settings import Bounds, OneOf, declare_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,9 +133,7 @@ def with_settings(
                 )
             return function(system, dataset, Settings(**keywords))
 
-        signature = inspect.signature(function)
-        parameters = [*list(signature.parameters.values())[:2], *inspect.signature(model).parameters.values()]
-        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        declare_keywords(called, model)  # type: ignore[arg-type]
         return called
 
     return decorate

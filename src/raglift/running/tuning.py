@@ -50,10 +50,10 @@ def tune(
 ) -> Tuning:
     """Choose settings from stored rankings, without asking any system, with figures that are not optimistic.
 
-    Two systems or more over the same chunks are fused by reciprocal rank fusion, with every weight and constant. Of one
-    system with a reranker, the number of candidates is tried: the reranker's order among the first of them, then the
-    rest as they were retrieved. Depths (`ks`) and score cut-offs (`cut_offs`) are tried where they are given. What
-    choosing gains is measured by cross-validation: see `raglift.analysis.Tuning`.
+    Two systems or more over the same chunks are fused by reciprocal rank fusion, with every weight and constant. For
+    one system with a reranker, numbers of candidates are tried: the reranker's order among the first of them, then the
+    rest as they were retrieved. Depths (`ks`) and score cut-offs (`cut_offs`) are tried if they are given. The gain is
+    measured by cross-validation: see `raglift.analysis.Tuning`.
 
     Args:
         systems: one evaluation, or several of the same queries, or a mapping from names to them.
@@ -61,7 +61,7 @@ def tune(
         weights: of the systems, one number for each; by default multiples of 0.1 that add up to 1.
         constants: of reciprocal rank fusion; by default 60, 1, 10, 30 and 100.
         candidates: how many hits of each ranking are fused, or reranked; by default all, and of one system with a
-            reranker 5, 10, 20 and 50 where it has more.
+            reranker 5, 10, 20 and 50 if it has more.
         cut_offs: lowest scores of hits that are kept; by default none is.
         ks: how many hits are passed on; by default all.
         folds: into how many parts the queries are split.
@@ -122,7 +122,7 @@ def _named(systems: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
 
 
 def _check_chunks(named: Mapping[str, Evaluation], lasts: Sequence[Sequence[Ranking]]) -> None:
-    """Raise where two systems are over other chunks: fused, each would only push the other's hits down."""
+    """Raise if two systems are over other chunks: fused, each would only push the other's hits down."""
     first, *others = named
     ids = {
         name: {hit.chunk.id for one in rankings for hit in one.hits}

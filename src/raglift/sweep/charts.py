@@ -129,6 +129,12 @@ class SweepPlots(ComparisonPlots):
     result: SweepResult = field(kw_only=True)
     """What the sweep found."""
 
+    def __call__(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return the heat map of the first two parts that differ; if only one does, each cell minus the baseline."""
+        parts = varying(one.cell.to_dict() for one in self.result.finished)
+        parts.sort(key=lambda part: part not in ("chunker", "embedding"))
+        return self.heatmap(metric, *parts[:2]) if len(parts) > 1 else super().__call__(metric)
+
     def heatmap(self, metric: Metric | str | None = None, x: str = "chunker", y: str = "embedding") -> alt.LayerChart:
         """Return the cells' means as a map, a row for each combination of the other parts.
 

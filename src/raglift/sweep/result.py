@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raglift.analysis.factors import effects_of_factors
-from raglift.analysis.frames import per_query_frames
+from raglift.analysis.frames import evaluation_frame, per_query_frames
 from raglift.analysis.recommendation import Recommendation, recommendation
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable, view_of
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
 
+FIGURES = ["metric", "mean", "mean_low", "mean_high", "n", "before", "lift", "beyond_candidates"]
+"""The columns of `Evaluation.to_frame` that the frame of a sweep has too."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepResult(Presentable):
     """Every cell of a sweep, measured or failed."""
@@ -59,6 +63,9 @@ class SweepResult(Presentable):
     race: RaceRecord | None = None
     """How the cells were raced; None for a whole sweep. Then those that are left are measured over the queries that
     they were asked."""
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - {"compare_as", "compared", "mixed_models"})  # raglift's own
 
     @property
     def finished(self) -> tuple[CellResult, ...]:
@@ -220,11 +227,13 @@ class SweepResult(Presentable):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per cell, metric and depth.
+        """Return one row per cell and metric.
 
-        Columns: the parts of the cell; of a race what became of it, how many queries it was asked and its mean when it
-        was eliminated; truncated chunks and candidates and their share, hits that were not candidates, error, metric,
-        before, after, lift, n, and for how many queries hits that were not candidates raise the metric.
+        Columns: `cell` and its parts (`system`, `chunker`, `embedding`, `retriever`, `reranker`); `read_in_part` and
+        `candidates_read_in_part` (truncated chunks and candidates), `truncated_share`, `not_candidates` (hits that were
+        not among the candidates), `error`; of a race also `eliminated` (why, or empty), `asked` (how many questions)
+        and `mean_when_eliminated`; then `metric`, `mean`, `mean_low`, `mean_high`, `n`, `before`, `lift` and
+        `beyond_candidates` as in `Evaluation.to_frame`, the last three missing for a cell without a reranker.
         """
         import pandas as pd
 
@@ -247,14 +256,13 @@ class SweepResult(Presentable):
             if result.evaluation is None:
                 rows.append(parts)
                 continue
-            shown = ["metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates"]
-            frame = result.evaluation.to_frame()[shown]
+            frame = evaluation_frame(result.evaluation).reindex(columns=FIGURES)
             rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
         return pd.DataFrame(rows)
 
     @property
     def plot(self) -> SweepPlots:
-        """Its charts: `sweep.plot.heatmap()`, `.differences()`, `.tradeoff()`, `.by_prompt_size()` and others.
+        """Its charts: `sweep.plot()` is the usual one; `.heatmap()`, `.differences()`, `.tradeoff()` and others.
 
         Raises:
             ConfigurationError: fewer than two cells were measured.

@@ -172,24 +172,39 @@ class Call:
                 )
 
     @classmethod
-    def of(cls, query: str, hits: object, **known: Any) -> Call:
+    def of(
+        cls,
+        query: str,
+        hits: object,
+        *,
+        tool: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        tokens: int | None = None,
+        seconds: float | None = None,
+        error: str | None = None,
+    ) -> Call:
         """Make a call of its hits.
 
         Args:
             query: the text that was searched for.
             hits: a `Ranking`, or chunks, best first; or, for a search with a reranker, one of these for each stage by
                 name, as `{"retrieve": found, "rerank": reordered}`.
-            **known: the other fields of a call: `tool`, `arguments`, `tokens`, `seconds`, `error`.
+            tool: the name of the tool that was called.
+            arguments: what else it was given.
+            tokens: the tokens that the call's answer took in the prompt.
+            seconds: how long the call took.
+            error: why the call failed.
 
         Raises:
-            ConfigurationError: hits that are no chunks, or a field that cannot be used.
+            ConfigurationError: hits that are no chunks, or a value that cannot be used.
         """
         named = hits if isinstance(hits, Mapping) else {"retrieve": hits}
         stages = tuple(
             StageTrace(str(name), ranking_of(found, f"the hits of the call {shown(query)}"), 0.0)
             for name, found in named.items()
         )
-        return cls(query, stages, **known)
+        given = {} if arguments is None else arguments
+        return cls(query, stages, tool=tool, arguments=given, tokens=tokens, seconds=seconds, error=error)
 
     @property
     def ranking(self) -> Ranking:

@@ -18,7 +18,9 @@ import builtins
 import inspect
 import itertools
 import math
+import re
 import sys
+import textwrap
 import types
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -182,6 +184,30 @@ def fields_of(model: type) -> Mapping[str, Setting]:
 def hints_of(model: type) -> dict[str, Any]:
     """Return the types of a model's fields with their extras; one imported for type checkers alone stands for any."""
     return get_type_hints(model, include_extras=True, localns=_Names(model))
+
+
+def declare_keywords(function: Callable[..., Any], model: type) -> None:
+    """Declare the fields of a model, or of a TypedDict, in a function's signature and docstring, as its last keywords.
+
+    They take the place of its last parameter: the model, or `**options`.
+    """
+    keywords, described = [], []
+    for each in (each for each in model.__mro__ if each.__module__ != "builtins"):
+        texts = _documented(each.__module__)[each.__qualname__]
+        for name, hint in inspect.get_annotations(each).items():
+            kind = _ANNOTATED.sub(r"\1", str(getattr(hint, "__forward_arg__", hint)))
+            default = getattr(each, name, None)
+            keywords.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+            described.append(textwrap.fill(f"{name}: {texts[name]}", 112, subsequent_indent="    "))
+    signature = inspect.signature(function)
+    *kept, last = signature.parameters.values()
+    function.__signature__ = signature.replace(parameters=[*kept, *keywords])  # type: ignore[attr-defined]
+    text = textwrap.indent("\n".join(described), " " * 8) + "\n"
+    one = re.compile(rf"^ {{8}}\**{last.name}: .*\n(?: {{12}}.*\n)*", re.MULTILINE)
+    function.__doc__ = one.sub(lambda _: text, function.__doc__ or "", count=1)
+
+
+_ANNOTATED = re.compile(r"Annotated\[(.+?), (?:Bounds|OneOf)\(.*\]")  # the type, without bounds and choices
 
 
 def check_settings(record: Any) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first
+from raglift.analysis.paired_statistics import Method
 from raglift.analysis.recommendation import held_out_check
-from raglift.analysis.records import Method
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.rendering.presenting import view_of

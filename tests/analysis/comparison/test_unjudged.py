@@ -104,7 +104,7 @@ def test_judged_is_shown_where_it_was_asked_for():
     one = system([["a", "b", "x"]] * 3, relevant="a", irrelevant="b", metrics=["ndcg", "judged"])
     assert "Judged@4" in str(one)
     assert "Judged@4" in one.to_markdown()
-    assert "Judged" in set(one.to_frame()["metric"])
+    assert "judged@4" in set(one.to_frame()["metric"])
     together = compare({"one": one, "other": dataclasses.replace(one)})
     assert "Judged@4" in str(together)
     assert "judged@4" in set(together.to_frame()["metric"])

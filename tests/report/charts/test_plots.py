@@ -40,6 +40,14 @@ def expressions(value: Any) -> Iterator[str]:
         yield from expressions(inner)
 
 
+def test_the_usual_chart_is_made_by_a_call(reranked: Any, compared: Any) -> None:
+    def of(chart: Any) -> Any:
+        return chart.to_dict()["title"]["text"]
+
+    assert of(reranked.plot()) == of(reranked.plot("rr@3")) == of(reranked.plot.over_k("rr"))
+    assert of(compared.plot()) == of(compared.plot.differences())
+
+
 def test_a_metric_over_k_has_a_point_for_each_stage_and_depth(reranked: Any) -> None:
     found = rows(reranked.plot.over_k("rr"), "k", "v")
     frame = reranked.over_k("rr")
@@ -148,7 +156,8 @@ def test_sessions_have_curves_over_calls_and_tokens(ranked: Any) -> None:
     data = rl.Dataset((Query("q", "Where do the stones lie?", facts),))
     found = [rl.Call.of(f"stone {number}", [rl.Chunk(text)]) for number, text in enumerate([*words, *["none"] * 18])]
     patient, hasty = (rl.evaluate_sessions([rl.Session("q", calls)], data) for calls in (found, found[:1]))
-    after = [row["v"] for row in rows(patient.plot.recall_after_calls(), "v")]
+    after = [row["v"] for row in rows(patient.plot(), "v")]
+    assert "recall_after_calls" in dir(patient.plot)
     assert (after[:3], after[-1]) == ([0.0, 0.5, 1.0], 1.0)  # from no call on
     assert "50% after call 1" in patient.plot.recall_after_calls().description
     assert "100% after" in patient.plot.recall_after_tokens().description

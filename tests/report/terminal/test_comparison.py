@@ -120,6 +120,7 @@ def test_the_frame_is_complete(comparison):
     found = comparison.row("dense")
     assert (row["difference"], row["p"], row["p_holm"]) == (found.difference.mean, found.difference.p, found.p_holm)
     assert frame["exploratory"].tolist() == [False, False, True, True]
+    assert frame["verdict"].tolist() == ["baseline", found.verdict, "baseline", "exploratory"]
     assert frame.iloc[0][["difference", "p", "wins", "p_holm"]].isna().all()
 
 

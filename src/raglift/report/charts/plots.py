@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import compared_agents, session_analysis
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.metrics.parsing import parse
+from raglift.metrics.parsing import as_metric, parse
 from raglift.metrics.prompt_measures import NAMED_BUDGETS
 from raglift.metrics.registry import MEASURES
 from raglift.report.charts.builders import (
@@ -45,12 +45,28 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
 
+def _offered(charts: EvaluationPlots | ComparisonPlots, *evaluations: Evaluation) -> list[str]:
+    """Return what completion offers: charts alone, and those of sessions only if there are any."""
+    hidden = () if any(one.run.has_sessions for one in evaluations) else ("recall_after_calls", "recall_after_tokens")
+    return sorted({*dir(type(charts))} - {one.name for one in fields(charts)} - {*hidden})
+
+
 @dataclass(frozen=True)
 class EvaluationPlots:
     """Charts of one system: methods return altair charts, of which `save("x.png")` and `save("x.svg")` make files."""
 
     evaluation: Evaluation
     """The evaluation."""
+
+    def __dir__(self) -> list[str]:
+        return _offered(self, self.evaluation)
+
+    def __call__(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return a metric, by default the primary one, over k at each stage; of an agent recall after each call."""
+        if metric is None and self.evaluation.run.has_sessions:
+            return self.recall_after_calls()
+        measure = replace(_wanted(None, self.evaluation) if metric is None else as_metric(metric), depth=None)
+        return self.over_k(measure if metric is not None or "k" in MEASURES[measure.name].depths else "ndcg")
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
         """Return a metric over k, a line per stage; the line of a stage that returns no more hits ends there.
@@ -103,16 +119,13 @@ class EvaluationPlots:
                 "evaluate(system, dataset, reranker='cross-encoder')"
             )
         wanted = _wanted(metric, one)
-        if one.is_beyond_candidates(one.after, wanted):
-            raise ConfigurationError(
-                f"lift: {wanted} before and after cannot be compared, because hits that were not candidates raise it; "
-                "expected another metric, or a reranker that returns its candidates"
-            )
         if not one.has_fair_lift(wanted):
-            cut = [stage for stage in one.scores.stages if one.is_truncated(stage, wanted)]
+            cut = ", ".join(stage for stage in one.scores.stages if one.is_truncated(stage, wanted))
+            is_beyond = one.is_beyond_candidates(one.after, wanted)
+            why = "hits that were not candidates raise it" if is_beyond else f"{cut} returns no more hits"
             raise ConfigurationError(
-                f"lift: {wanted} before and after cannot be compared, because {', '.join(cut)} returns no more "
-                "hits, whatever is asked; expected a metric at a smaller depth"
+                f"lift: {wanted} before and after cannot be compared, because {why}; expected a metric "
+                + ("that they do not raise" if is_beyond else "at a smaller depth")
             )
         before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
         return self._labelled(changes_chart(wanted, one.dataset.queries, before, after, (one.before, one.after)))
@@ -129,6 +142,15 @@ class ComparisonPlots:
     """What was compared."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What to call systems in charts; by default their names."""
+
+    def __dir__(self) -> list[str]:
+        return _offered(self, *self.comparison.evaluations)
+
+    def __call__(self, metric: Metric | str | None = None) -> alt.LayerChart:
+        """Return each system minus the baseline; if chunks differ and no metric is named, recall by prompt size."""
+        if metric is None and self.comparison.fairness is not None:
+            return self.by_prompt_size()
+        return self.differences(metric)
 
     def over_k(self, metric: Metric | str = "ndcg", ks: Sequence[int] | None = None) -> alt.LayerChart:
         """Return a metric over k, a line per system; where there are many, the best ones and the baseline.

@@ -299,11 +299,11 @@ def _auroc(found: Abstention) -> str:
 def _at_threshold(found: Abstention) -> Table:
     sides = (("chosen on", found.chosen_on), ("checked on", found.checked_on))
     rows = (
-        ("answered, of the answerable", [_share(side.answered) for _, side in sides]),
-        ("answered, of the unanswerable", [_share(side.false_answers) for _, side in sides]),
-        ("wrong, of the answers", [_share(side.wrong_answers) for _, side in sides]),
-        ("not answered, of all", [figure_cell(side.no_answer_rate) for _, side in sides]),
-        (f"Recall@{found.k}, 0 where not answered", [figure_cell(side.recall) for _, side in sides]),
+        ("answerable questions answered", [_share(side.answered) for _, side in sides]),
+        ("unanswerable questions answered", [_share(side.false_answers) for _, side in sides]),
+        ("wrong answers", [_share(side.wrong_answers) for _, side in sides]),
+        ("abstention rate", [figure_cell(side.no_answer_rate) for _, side in sides]),
+        (f"Recall@{found.k}, 0 if not answered", [figure_cell(side.recall) for _, side in sides]),
     )
     return Table(
         "What the threshold does on the half that it was chosen on, and on the other",
