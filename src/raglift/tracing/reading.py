@@ -142,7 +142,8 @@ def traces_view(found: TraceImport) -> Document:
         *([Section("Could not be read", tuple(map(str, found.faults[:_MOST])))] if found.faults else ()),
     ]
     share = f"{counted(len(joined), 'trace')} of {len(found.traces):,} became sessions" + (f" ({how})" if how else "")
-    calls = f"{queries:,} of {counted(found.queries, 'question')}, {counted(sum(trace.calls for trace in joined), 'call')}"
+    made = counted(sum(trace.calls for trace in joined), "call")
+    calls = f"{queries:,} of {counted(found.queries, 'question')}, {made}"
     faults = f" {counted(len(found.faults), 'fault')} in what was read." if found.faults else ""
     return Document(
         f"{found.dataset}: traces",
