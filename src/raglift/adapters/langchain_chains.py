@@ -148,6 +148,15 @@ def is_graph(runnable: Any) -> bool:
     return is_from(runnable, "langgraph.pregel")
 
 
+def agent_name(runnable: Any) -> str:
+    """Return what to call an agent: by the name that it was given, else by its framework."""
+    inner = _unbound(runnable)
+    given = getattr(inner, "name", None)
+    if is_graph(inner):  # LangGraph calls one without a name by its own
+        return str(given) if given and given != "LangGraph" else "LangGraph agent"
+    return str(given or "LangChain agent")
+
+
 def _unbound(runnable: Any) -> Any:
     """Return what `with_config`, `with_retry`, `bind` and the like were called on."""
     from langchain_core.runnables.base import RunnableBindingBase

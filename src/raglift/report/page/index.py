@@ -1,30 +1,37 @@
-"""The index of a folder of runs: every run with its main figures, newest first, and the sweeps beside them."""
+"""The index of a folder of runs: every run with its main figures, by dataset and system, and the sweeps beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import PurePath
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.scoring import with_metrics
+from raglift.analysis.shared_queries import system_name
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Section, table_from
-from raglift.report.cells import decided_cell, stage_mean_cell
-from raglift.report.format import confidence_text
+from raglift.report.cells import decided_cell, figure_cell, mean_cell, stage_mean_cell
+from raglift.report.format import confidence_text, decimals_of, percent_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
 from raglift.report.views.parts import cost_columns, definition_of, mean_after, named_columns
 from raglift.stats.intervals import CONFIDENCE
+from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.rendering.document import Table
     from raglift.results.evaluation import Evaluation
-    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,28 @@ class IndexedRun:
     def timestamp(self) -> float:
         """When it began, in seconds; 0 if that is not known."""
         return 0.0 if self.started is None else self.started.timestamp()
+
+    @property
+    def system(self) -> str:
+        """What the system is called."""
+        return system_name(self.evaluation)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The settings that the run recorded, as texts: its chunker, embedding model, retriever, reranker."""
+        recorded = self.evaluation.run.spec.get("parts")
+        return {str(name): str(value) for name, value in (recorded if isinstance(recorded, Mapping) else {}).items()}
+
+    @property
+    def chunks(self) -> str:
+        """The chunker, else the number of chunks; empty where neither is known."""
+        known = self.evaluation.run.inventory
+        return self.parts.get("chunker", "" if known is None else counted(known.chunks, "chunk"))
+
+    @property
+    def series(self) -> tuple[object, ...]:
+        """What runs have in common that differ in time alone."""
+        return self.system, self.parts, self.chunks, self.evaluation.run.spec.get("dataset")
 
 
 @dataclass(frozen=True)
@@ -79,43 +108,95 @@ def index_page(
     Raises:
         ConfigurationError: no run scored the metric, or it is not a measure of quality.
     """
-    decides = _shown_metric(runs, primary)
+    decides, why = _shown_metric(runs, primary)
     newest = sorted(runs, key=lambda run: (-run.timestamp, run.name))
+    shown = _grouped(newest)
     datasets = dict.fromkeys(run.evaluation.dataset.name for run in newest)
+    systems = counted(len({run.system for run in runs}), "system")
+    on = f"on {next(iter(datasets))}" if len(datasets) == 1 else f"on {len(datasets):,} datasets"
     return Page(
         title=f"Folder {folder}",
-        lead=f"{counted(len(runs), 'run')} on {', '.join(datasets)}",
+        lead=f"{counted(len(runs), 'run')} of {systems} {on}; the newest, {newest[0].name}, {_achieved(newest[0], decides)}.",
         headline=table_from(
-            _columns(newest, decides),
-            newest,
-            f"{mean_title(decides)} of each run, newest first",
+            _columns(shown, decides),
+            shown,
+            f"{mean_title(decides)} of each run, by dataset and system, the newest first; times are in UTC",
             sortable=True,
             confidence=confidence_text(CONFIDENCE),
         ),
         measured=(),
         warnings=tuple(warnings),
-        notes=("Only runs on the same dataset can be compared.",) if len(datasets) > 1 else (),
+        notes=(f"{mean_title(decides)} is shown because {why}.", *_apart(folder, shown)),
         sections=(Section("Sweeps", tables=(_sweep_table(sweeps),)),) if sweeps else (),
     )
 
 
-def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | str | None) -> Metric:
-    scored = [run.evaluation.scores.metrics for run in runs]
+def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | str | None) -> tuple[Metric, str]:
+    """Return the metric that is shown, and why it is this one."""
+    scored = Counter(metric for run in runs for metric in run.evaluation.scores.metrics)
     if primary is not None:
-        return primary_of(primary, list(dict.fromkeys(metric for metrics in scored for metric in metrics)))
-    shared = [metric for metric in scored[0] if all(metric in metrics for metrics in scored)]
-    return primary_of(None, shared or scored[0])
+        return primary_of(primary, list(scored)), "--primary names it"
+    most = max(scored.values())
+    decides = primary_of(None, [metric for metric, count in scored.items() if count == most])
+    all_runs = (
+        "all runs have it" if most == len(runs) else f"{most:,} of {len(runs):,} runs have it, more than any other"
+    )
+    return decides, f"{all_runs} (--primary chooses another)"
+
+
+def _grouped(newest: Sequence[IndexedRun]) -> list[IndexedRun]:
+    """Return runs by dataset, then by system; those with the newest run come first."""
+    groups: dict[str, dict[str, list[IndexedRun]]] = {}
+    for run in newest:
+        groups.setdefault(run.evaluation.dataset.name, {}).setdefault(run.system, []).append(run)
+    return [run for systems in groups.values() for of_system in systems.values() for run in of_system]
+
+
+def _achieved(run: IndexedRun, decides: Metric) -> str:
+    """Return how good a run is, as what a sentence says of it."""
+    first, found = Metric("hit_rate", 1), Metric("session_recall", decides.k or 10)
+    for metric, words in (
+        (first, "puts the right passage first for {} of questions"),
+        (found, "finds {} of a question's facts"),
+    ):
+        share = mean_after(run.evaluation, metric)
+        if not math.isnan(share):
+            return words.format(percent_text(share, 0))
+    return f"has {mean_title(decides)} {mean_cell(decides, mean_after(run.evaluation, decides)).text}"
+
+
+def _apart(folder: str, runs: Sequence[IndexedRun]) -> Iterator[str]:
+    """Yield which runs the figures do not put in order: of different chunks, of different datasets."""
+    for name in dict.fromkeys(run.evaluation.dataset.name for run in runs):
+        chunks = {run.chunks: run for run in reversed(runs) if run.evaluation.dataset.name == name and run.chunks}
+        if len(chunks) > 1:
+            command = " ".join(quote(str(PurePath(folder) / run.name)) for run in chunks.values())
+            yield (
+                f"Runs on {name} have different chunks ({', '.join(chunks)}), so the same number of hits makes prompts of "
+                f"different sizes. Compare them at one prompt size: raglift report {command}"
+            )
+    if len({run.evaluation.dataset.name for run in runs}) > 1:
+        yield "Figures on different datasets cannot be compared."
 
 
 def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[IndexedRun]]:
+    means = Column[IndexedRun](
+        mean_title(primary),
+        lambda run: stage_mean_cell(run.evaluation, primary, CONFIDENCE),
+        definition=definition_of(primary),
+    )
     columns = [
         Column[IndexedRun]("run", lambda run: Cell(run.name, link=run.link), words=True),
         Column[IndexedRun]("dataset", lambda run: run.evaluation.dataset.name, words=True),
+        Column[IndexedRun]("system", lambda run: run.system, words=True),
+        *map(_setting_column, _differing(runs)),
         Column[IndexedRun]("date", _date_cell),
+        means,
         Column[IndexedRun](
-            mean_title(primary),
-            lambda run: stage_mean_cell(run.evaluation, primary, CONFIDENCE),
-            definition=definition_of(primary),
+            "change",
+            lambda run: _change_cell(run, runs, primary),
+            definition=f"{mean_title(primary)} minus that of the run before it of the same system, settings and questions; "
+            "not tested: raglift compare tells whether it is significant",
         ),
     ]
     if any(len(run.evaluation.scores.stages) > 1 for run in runs):
@@ -133,15 +214,52 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
     )
     columns += [
         Column("facts found", lambda run: _facts_cell(run.evaluation, primary), definition="Up to the metric's depth"),
-        Column("failed", lambda run: _failed_cell(run.evaluation), definition="Queries that failed"),
+        Column("failed", lambda run: _failed_cell(run.evaluation), definition="Questions that failed"),
     ]
-    return columns + cost_columns(
-        runs, primary, lambda run, metric: mean_after(run.evaluation, metric), lambda run: run.evaluation
-    )
+    columns += cost_columns(runs, primary, _cost, lambda run: run.evaluation)
+    few = [one for one in columns if one.title not in ("dataset", "change", "failed") or _has_more(one, runs)]
+    return few
+
+
+def _has_more(column: Column[IndexedRun], runs: Sequence[IndexedRun]) -> bool:
+    """Whether a column says more than one thing."""
+    return len({column.cell_of(run).text for run in runs}) > 1
+
+
+def _differing(runs: Sequence[IndexedRun]) -> list[str]:
+    """Return the recorded settings that differ, without those that the names of systems tell."""
+    names = dict.fromkeys(name for run in runs for name in run.parts)
+    told = {
+        name
+        for name in ("retriever", "reranker")
+        if len({(run.system, run.parts.get(name)) for run in runs}) == len({run.system for run in runs})
+    }
+    return [name for name in names if name not in told and len({run.parts.get(name) for run in runs}) > 1]
+
+
+def _setting_column(name: str) -> Column[IndexedRun]:
+    return Column(name, lambda run: Cell(run.parts[name]) if name in run.parts else Cell("–", "muted"), words=True)
+
+
+def _change_cell(run: IndexedRun, runs: Sequence[IndexedRun], metric: Metric) -> Cell:
+    """Return the change to the run before of the same system, settings and questions; `–` without one."""
+    earlier = [one for one in runs if one.series == run.series and one.timestamp < run.timestamp]
+    if not earlier:
+        return Cell("–", "muted")
+    before = max(earlier, key=lambda one: one.timestamp)
+    change = mean_after(run.evaluation, metric) - mean_after(before.evaluation, metric)
+    return figure_cell(change, None, decimals_of(metric), signs=True)
+
+
+def _cost(run: IndexedRun, metric: Metric) -> float:
+    """Return the mean of a cost, computed where it was not scored; of an agent, over all hits of a question."""
+    asked = replace(metric, depth=None) if run.evaluation.run.has_sessions else metric
+    return mean_after(with_metrics(run.evaluation, [asked]), asked)
 
 
 def _date_cell(run: IndexedRun) -> Cell:
-    return Cell("–") if run.started is None else Cell(f"{run.started:%Y-%m-%d %H:%M}", value=run.timestamp)
+    moment = None if run.started is None else run.started.astimezone(UTC)
+    return Cell("–") if moment is None else Cell(f"{moment:%Y-%m-%d %H:%M}", value=run.timestamp)
 
 
 def _lift_cell(evaluation: Evaluation, metric: Metric) -> Cell:
