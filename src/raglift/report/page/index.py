@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from raglift.analysis.scoring import with_metrics
 from raglift.analysis.shared_queries import system_name
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Section, table_from
-from raglift.report.cells import decided_cell, figure_cell, mean_cell, stage_mean_cell
+from raglift.report.cells import decided_cell, figure_cell, mean_cell, stage_mean_cell, without_bar
 from raglift.report.format import confidence_text, decimals_of, percent_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
@@ -66,7 +65,10 @@ class IndexedRun:
     def parts(self) -> dict[str, str]:
         """The settings that the run recorded, as texts: its chunker, embedding model, retriever, reranker."""
         recorded = self.evaluation.run.spec.get("parts")
-        return {str(name): str(value) for name, value in (recorded if isinstance(recorded, Mapping) else {}).items()}
+        return {
+            str(name): str(value).removesuffix(":characters")
+            for name, value in (recorded if isinstance(recorded, Mapping) else {}).items()
+        }
 
     @property
     def chunks(self) -> str:
@@ -108,75 +110,70 @@ def index_page(
     Raises:
         ConfigurationError: no run scored the metric, or it is not a measure of quality.
     """
-    decides, why = _shown_metric(runs, primary)
+    if primary is not None:
+        primary = primary_of(primary, list(dict.fromkeys(one for run in runs for one in run.evaluation.scores.metrics)))
     newest = sorted(runs, key=lambda run: (-run.timestamp, run.name))
-    shown = _grouped(newest)
-    datasets = dict.fromkeys(run.evaluation.dataset.name for run in newest)
+    by_dataset: dict[str, list[IndexedRun]] = {}
+    for run in newest:
+        by_dataset.setdefault(run.evaluation.dataset.name, []).append(run)
+    first, *others = (_table(name, of_dataset, primary) for name, of_dataset in by_dataset.items())
     systems = counted(len({run.system for run in runs}), "system")
-    on = f"on {next(iter(datasets))}" if len(datasets) == 1 else f"on {len(datasets):,} datasets"
+    on = next(iter(by_dataset)) if not others else counted(len(by_dataset), "dataset")
     return Page(
         title=f"Folder {folder}",
-        lead=f"{counted(len(runs), 'run')} of {systems} {on}; the newest, {newest[0].name}, {_achieved(newest[0], decides)}.",
-        headline=table_from(
-            _columns(shown, decides),
-            shown,
-            f"{mean_title(decides)} of each run, by dataset and system, the newest first; times are in UTC",
-            sortable=True,
-            confidence=confidence_text(CONFIDENCE),
-        ),
+        lead=f"{counted(len(runs), 'run')} of {systems} on {on}; the newest, {newest[0].name}, {_achieved(newest[0])}.",
+        headline=first,
         measured=(),
         warnings=tuple(warnings),
-        notes=(f"{mean_title(decides)} is shown because {why}.", *_apart(folder, shown)),
-        sections=(Section("Sweeps", tables=(_sweep_table(sweeps),)),) if sweeps else (),
+        notes=(
+            *dict.fromkeys(_shown_metric(of_dataset, primary)[1] for of_dataset in by_dataset.values()),
+            *(note for name, of_dataset in by_dataset.items() for note in _apart(folder, name, of_dataset)),
+        ),
+        sections=(
+            *(Section(name, tables=(table,)) for name, table in zip(list(by_dataset)[1:], others, strict=True)),
+            *([Section("Sweeps", tables=(_sweep_table(sweeps),))] if sweeps else []),
+        ),
     )
 
 
-def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | str | None) -> tuple[Metric, str]:
-    """Return the metric that is shown, and why it is this one."""
-    scored = Counter(metric for run in runs for metric in run.evaluation.scores.metrics)
+def _table(dataset: str, newest: Sequence[IndexedRun], primary: Metric | None) -> Table:
+    """Return the runs on one dataset by system: those with the newest run first."""
+    decides, _ = _shown_metric(newest, primary)
+    systems = list(dict.fromkeys(run.system for run in newest))
+    shown = sorted(newest, key=lambda run: systems.index(run.system))
+    caption = f"{dataset}: {mean_title(decides)} of each run, by system, newest first; dates in UTC"
+    return table_from(_columns(shown, decides), shown, caption, sortable=True, confidence=confidence_text(CONFIDENCE))
+
+
+def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | None) -> tuple[Metric, str]:
+    """Return the metric that is shown of the runs on one dataset, and why it is this one."""
     if primary is not None:
-        return primary_of(primary, list(scored)), "--primary names it"
+        return primary, f"{mean_title(primary)} is shown because --primary names it."
+    scored = Counter(metric for run in runs for metric in run.evaluation.scores.metrics)
     most = max(scored.values())
     decides = primary_of(None, [metric for metric, count in scored.items() if count == most])
-    all_runs = (
-        "all runs have it" if most == len(runs) else f"{most:,} of {len(runs):,} runs have it, more than any other"
-    )
-    return decides, f"{all_runs} (--primary chooses another)"
+    known = f"{'all' if most == len(runs) else 'most'} runs on {runs[0].evaluation.dataset.name}"
+    return decides, f"{mean_title(decides)} is shown because {known} have it; --primary chooses another metric."
 
 
-def _grouped(newest: Sequence[IndexedRun]) -> list[IndexedRun]:
-    """Return runs by dataset, then by system; those with the newest run come first."""
-    groups: dict[str, dict[str, list[IndexedRun]]] = {}
-    for run in newest:
-        groups.setdefault(run.evaluation.dataset.name, {}).setdefault(run.system, []).append(run)
-    return [run for systems in groups.values() for of_system in systems.values() for run in of_system]
-
-
-def _achieved(run: IndexedRun, decides: Metric) -> str:
+def _achieved(run: IndexedRun) -> str:
     """Return how good a run is, as what a sentence says of it."""
-    first, found = Metric("hit_rate", 1), Metric("session_recall", decides.k or 10)
-    for metric, words in (
-        (first, "puts the right passage first for {} of questions"),
-        (found, "finds {} of a question's facts"),
-    ):
-        share = mean_after(run.evaluation, metric)
-        if not math.isnan(share):
-            return words.format(percent_text(share, 0))
+    first, known = Metric("hit_rate", 1), run.evaluation.scores.metrics
+    if first in known:
+        return f"puts the right passage first for {percent_text(mean_after(run.evaluation, first), 0)} of questions"
+    decides = primary_of(None, known)
     return f"has {mean_title(decides)} {mean_cell(decides, mean_after(run.evaluation, decides)).text}"
 
 
-def _apart(folder: str, runs: Sequence[IndexedRun]) -> Iterator[str]:
-    """Yield which runs the figures do not put in order: of different chunks, of different datasets."""
-    for name in dict.fromkeys(run.evaluation.dataset.name for run in runs):
-        chunks = {run.chunks: run for run in reversed(runs) if run.evaluation.dataset.name == name and run.chunks}
-        if len(chunks) > 1:
-            command = " ".join(quote(str(PurePath(folder) / run.name)) for run in chunks.values())
-            yield (
-                f"Runs on {name} have different chunks ({', '.join(chunks)}), so the same number of hits makes prompts of "
-                f"different sizes. Compare them at one prompt size: raglift report {command}"
-            )
-    if len({run.evaluation.dataset.name for run in runs}) > 1:
-        yield "Figures on different datasets cannot be compared."
+def _apart(folder: str, dataset: str, runs: Sequence[IndexedRun]) -> Iterator[str]:
+    """Yield how to compare the runs on a dataset, if they have different chunks."""
+    newest = {run.chunks: run for run in reversed(runs) if run.chunks}
+    if len(newest) > 1:
+        command = " ".join(quote(str(PurePath(folder) / run.name)) for run in newest.values())
+        yield (
+            f"Runs on {dataset} have different chunks ({', '.join(newest)}), so equal numbers of hits make prompts of "
+            f"different sizes. A comparison page compares them at one prompt size: raglift report {command}"
+        )
 
 
 def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[IndexedRun]]:
@@ -187,17 +184,16 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
     )
     columns = [
         Column[IndexedRun]("run", lambda run: Cell(run.name, link=run.link), words=True),
-        Column[IndexedRun]("dataset", lambda run: run.evaluation.dataset.name, words=True),
         Column[IndexedRun]("system", lambda run: run.system, words=True),
-        *map(_setting_column, _differing(runs)),
-        Column[IndexedRun]("date", _date_cell),
         means,
         Column[IndexedRun](
             "change",
             lambda run: _change_cell(run, runs, primary),
-            definition=f"{mean_title(primary)} minus that of the run before it of the same system, settings and questions; "
-            "not tested: raglift compare tells whether it is significant",
+            definition=f"{mean_title(primary)} minus the one before, by the same system, settings and questions; "
+            "raglift compare tests whether it is significant",
         ),
+        Column[IndexedRun]("date", _date_cell),
+        *map(_setting_column, _differing(runs)),
     ]
     if any(len(run.evaluation.scores.stages) > 1 for run in runs):
         columns.append(
@@ -210,31 +206,28 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
     named = dict.fromkeys(metric for run in runs for metric in run.evaluation.named_metrics(primary))
     columns += named_columns(
         (metric for metric in named if metric != primary),
-        lambda run, metric: stage_mean_cell(run.evaluation, metric, CONFIDENCE),
+        lambda run, metric: without_bar(stage_mean_cell(run.evaluation, metric, CONFIDENCE)),
     )
     columns += [
-        Column("facts found", lambda run: _facts_cell(run.evaluation, primary), definition="Up to the metric's depth"),
+        Column(
+            "facts found", lambda run: _facts_cell(run.evaluation, primary), definition="Up to the depth of the metric"
+        ),
         Column("failed", lambda run: _failed_cell(run.evaluation), definition="Questions that failed"),
     ]
     columns += cost_columns(runs, primary, _cost, lambda run: run.evaluation)
-    few = [one for one in columns if one.title not in ("dataset", "change", "failed") or _has_more(one, runs)]
-    return few
-
-
-def _has_more(column: Column[IndexedRun], runs: Sequence[IndexedRun]) -> bool:
-    """Whether a column says more than one thing."""
-    return len({column.cell_of(run).text for run in runs}) > 1
+    empty = {"change": "–", "failed": "0"}
+    return [one for one in columns if any(one.cell_of(run).text != empty.get(one.title) for run in runs)]
 
 
 def _differing(runs: Sequence[IndexedRun]) -> list[str]:
     """Return the recorded settings that differ, without those that the names of systems tell."""
-    names = dict.fromkeys(name for run in runs for name in run.parts)
-    told = {
-        name
-        for name in ("retriever", "reranker")
-        if len({(run.system, run.parts.get(name)) for run in runs}) == len({run.system for run in runs})
-    }
-    return [name for name in names if name not in told and len({run.parts.get(name) for run in runs}) > 1]
+    systems = len({run.system for run in runs})
+
+    def differs(name: str) -> bool:
+        found = {(run.system if name in ("retriever", "reranker") else "", run.parts.get(name)) for run in runs}
+        return len(found) > (systems if name in ("retriever", "reranker") else 1)
+
+    return list(filter(differs, dict.fromkeys(name for run in runs for name in run.parts)))
 
 
 def _setting_column(name: str) -> Column[IndexedRun]:
@@ -265,7 +258,7 @@ def _date_cell(run: IndexedRun) -> Cell:
 def _lift_cell(evaluation: Evaluation, metric: Metric) -> Cell:
     if len(evaluation.scores.stages) == 1 or metric not in evaluation.scores.metrics:
         return Cell("–", "muted")
-    return decided_cell(reranker_lift(evaluation, primary=metric, moved=0).row())
+    return without_bar(decided_cell(reranker_lift(evaluation, primary=metric, moved=0).row()))
 
 
 def _facts_cell(evaluation: Evaluation, metric: Metric) -> Cell:

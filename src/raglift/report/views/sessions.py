@@ -22,7 +22,7 @@ from raglift.rendering.document import (
     row_of,
     table_from,
 )
-from raglift.report.cells import share_cell
+from raglift.report.cells import share_cell, without_bar
 from raglift.report.charts.plots import session_chart, session_title
 from raglift.report.format import number_text, percent_text
 from raglift.report.views.parts import outcome_table
@@ -362,7 +362,7 @@ def agents_table(found: Agents) -> Table:
         ),
         Column(
             "first search",
-            lambda one: replace(_recall_cell(one[1], 0), low=None),
+            lambda one: without_bar(_recall_cell(one[1], 0)),
             definition="The share of a question's facts that the first search finds",
         ),
         Column(
