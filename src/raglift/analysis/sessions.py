@@ -94,7 +94,7 @@ class SessionAnalysis(Presentable):
         return self.recall_after_tokens[place - 1][1] if place else 0.0
 
     def mean(self, name: str) -> float:
-        """Return the mean of one measure, as `recovery`; NaN where no session has a value.
+        """Return the mean of one measure, such as `recovery`; NaN where no session has a value.
 
         Raises:
             ConfigurationError: it is none of `MEASURES_OF_SESSIONS`.

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Column, Document, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Document, Entry, Section, Table, table_from
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.cells import figure_cell
-from raglift.report.format import confidence_text, interval_text, number_text, signed
+from raglift.report.format import (
+    confidence_text,
+    interval_in_words,
+    interval_text,
+    number_text,
+    percent_text,
+    signed,
+)
 from raglift.stats.paired_tests import FEW_QUERIES
 from raglift.utilities.display import counted
 
@@ -79,6 +87,10 @@ class Correction(Presentable):
     """The lowest grade that counts as relevant."""
     without_grade: int
     """How many pairs have no grade by the model; they count as irrelevant in its figures."""
+    only_model: int
+    """Of the pairs that people graded, how many the model alone calls relevant."""
+    only_people: int
+    """How many people alone call relevant."""
     figures: tuple[CorrectedFigure, ...]
     """For each metric: each system, lifts, then differences to the first system."""
 
@@ -98,6 +110,20 @@ class Correction(Presentable):
         raise KeyError(
             f"{metric} of {name!r}; there are {', '.join(f'{one.metric} of {one.name!r}' for one in self.figures)}"
         )
+
+    def further_grades(self, each: CorrectedFigure, share: float = 0.5) -> int | None:
+        """Return how many more pairs, or queries, people would have to grade for an interval this share as wide.
+
+        See `CorrectedTotal.sampled_for` for what that assumes.
+
+        Returns:
+            None without an interval, for a census, and for a population: what queries differ by needs more queries.
+        """
+        total = each.corrected
+        if each.reason or self.drawn == self.of or self.estimand == "population" or not total.width > 0.0:
+            return None
+        wanted = math.ceil(self.drawn * total.sampled_for(share) / total.sampled)
+        return max(min(wanted, self.of) - self.drawn, 0)
 
     @property
     def statement(self) -> str:
@@ -147,48 +173,71 @@ class Correction(Presentable):
 
 def correction_view(found: Correction) -> Document:
     """Return what is shown of corrected figures."""
-    quality = _table(found, _QUALITY, f"The judge, for these figures {found.statement}")
+    if all(each.kind != "lift" for each in found.figures):  # each system has one stage, which its name can do without
+        named = (replace(each, name=each.name.replace("/retrieve", "")) for each in found.figures)
+        found = replace(found, figures=tuple(named))
+    errors = _table(found, (*_NAMES, *_error_columns(found)), f"The model's figures minus those {found.statement}")
     return Document(
         title=f"{found.name}: {found.statement}",
-        lead=f"{_estimand(found)} Judge: {found.judge}. {_design(found)}",
+        lead=" ".join(_lead(found)),
         headline=_table(found, _FIGURES, f"Figures {found.statement}"),
         measured=(),
         warnings=tuple(_warnings(found)),
         notes=tuple(_notes(found)),
-        sections=(Section("How good is this judge, for this?", (_QUALITY_SAYS,), (quality,)),),
+        sections=(
+            Section("From the model's grades to the corrected figures", entries=tuple(map(Entry, _steps(found)))),
+            Section("How far the model's grades are off", tables=(errors,)),
+        ),
     )
 
 
-_QUALITY_SAYS = "Bias: judge alone minus corrected. λ: the weight that the judge's grades get."
 _NAMES: tuple[Column[CorrectedFigure], ...] = (
     Column("metric", lambda each: mean_title(each.metric), words=True),
     Column("figure", lambda each: each.name, words=True),
 )
 _FIGURES: tuple[Column[CorrectedFigure], ...] = (
     *_NAMES,
-    Column("judge alone", lambda each: _cell(each, each.judge, None), definition="by the model's grades of all pairs"),
+    Column("by the model", lambda each: _cell(each, each.judge, None), definition="By the model's grades of all pairs"),
     Column(
-        "people alone",
+        "by people alone",
         lambda each: _cell(each, each.people.estimate, each.people.interval),
-        definition="by people's grades of the sample",
+        definition="By people's grades of the sample",
         optional=True,
     ),
     Column(
         "corrected",
         lambda each: _cell(each, each.corrected.estimate, each.corrected.interval),
-        definition="by both, with the interval",
+        definition="By both: the model's grades of all pairs, corrected by people's of the sample",
     ),
 )
-_QUALITY: tuple[Column[CorrectedFigure], ...] = (
-    *_NAMES,
-    Column(
-        "bias",
-        lambda each: figure_cell(each.bias, each.bias_interval, signs=True),
-        definition="judge alone minus corrected",
-    ),
-    Column("λ", lambda each: number_text(each.corrected.tuning, 2), definition="the weight of the judge's grades"),
-    Column("graded", lambda each: f"{each.corrected.sampled:,}", definition="by people, of those that count here"),
-)
+
+
+def _error_columns(found: Correction) -> tuple[Column[CorrectedFigure], ...]:
+    def further(each: CorrectedFigure) -> Cell:
+        grades = found.further_grades(each)
+        return Cell("–", "muted") if grades is None else Cell(f"{grades:,}", value=grades)
+
+    return (
+        Column(
+            "error of the model",
+            lambda each: figure_cell(each.bias, each.bias_interval, signs=True),
+            definition="By the model minus corrected",
+        ),
+        Column(
+            f"{_units(found)} graded by people",
+            lambda each: f"{each.corrected.sampled:,}",
+            definition="Of those that count in this figure",
+        ),
+        Column(
+            "more to halve the interval",
+            further,
+            definition=f"How many more {_units(found)} people would have to grade for an interval half as wide",
+        ),
+    )
+
+
+def _units(found: Correction) -> str:
+    return "questions" if found.sampled == "queries" else "pairs"
 
 
 def _table(found: Correction, columns: tuple[Column[CorrectedFigure], ...], caption: str) -> Table:
@@ -206,32 +255,96 @@ def _cell(each: CorrectedFigure, value: float, interval: Interval | None) -> Cel
     return figure_cell(value, interval, signs=each.kind != "mean")
 
 
-def _estimand(found: Correction) -> str:
-    if found.estimand == "population":
-        return (
-            f"Estimated: the figures over all queries like these {found.queries:,}; intervals hold both what queries "
-            "differ by and the error of grading."
-        )
-    return (
-        f"Estimated: the figures of these {found.queries:,} queries and this pool if people had graded all of it; "
-        "intervals hold the error of grading only."
+def _lead(found: Correction) -> Iterator[str]:
+    """Yield what is believed of the first system, and of the first difference or lift."""
+    first = found.figures[0]
+    yield (
+        f"{_what(first)} is {number_text(first.judge)} by the model's grades, and "
+        f"{_believed(found, first)} {found.statement}."
     )
+    other = next((each for each in found.figures if each.kind != "mean"), None)
+    if other is not None:
+        undecided = "" if other.reason or _is_decided(other) else ", so which is better is not decided"
+        alone = signed(other.judge)
+        yield (
+            f"The {other.kind} {other.name} is {alone} by the model's grades, and {_believed(found, other)} corrected"
+            f"{undecided}."
+        )
 
 
-def _design(found: Correction) -> str:
+def _what(each: CorrectedFigure) -> str:
+    """Return what the mean of a system is, in words where its metric is a share of hits."""
+    if each.metric.name == "precision":
+        return f"The share of relevant hits among the first {each.metric.k} of {each.name}"
+    return f"{mean_title(each.metric)} of {each.name}"
+
+
+def _believed(found: Correction, each: CorrectedFigure) -> str:
+    signs = each.kind != "mean"
+    value = signed(each.corrected.estimate) if signs else number_text(each.corrected.estimate)
+    if each.reason or not each.corrected.width:
+        return value
+    interval = interval_in_words(each.corrected.interval, confidence_text(found.confidence), signs=signs)
+    return f"{value} ({interval})"
+
+
+def _is_decided(each: CorrectedFigure) -> bool:
+    """Whether the corrected interval of a difference excludes 0."""
+    return each.corrected.interval.low > 0.0 or each.corrected.interval.high < 0.0
+
+
+def _steps(found: Correction) -> Iterator[str]:
+    """Yield what the model's grades say, what people said, what is believed now, and what more grades would do."""
+    first, units = found.figures[0], _units(found)
+    name = f"{mean_title(first.metric)} of {first.name}"
+    pairs = counted(found.pairs, "pair")
+    yield f"The model: by {found.judge}'s grades of {pairs}, {name} is {number_text(first.judge)}."
+    drawn = (
+        f"all {found.of:,} {units} were graded"
+        if found.drawn == found.of
+        else f"{found.drawn:,} of {found.of:,} {units} were drawn at random and graded"
+    )
+    differ = found.only_model + found.only_people
+    yield (
+        f"People: {drawn}. Of {found.human_grades:,} pairs, they disagree with the model on {differ:,} "
+        f"({percent_text(differ / found.human_grades, 0)}): {found.only_model:,} are relevant to the model alone, "
+        f"{found.only_people:,} to people alone."
+    )
+    what = (
+        f"over all questions like these {found.queries:,}; the interval holds what questions differ by and the error "
+        "of grading"
+        if found.estimand == "population"
+        else f"for these {found.queries:,} questions if people had graded every pair; the interval holds the error of "
+        "grading alone"
+    )
+    yield f"Corrected: {name} is {_believed(found, first)}. It estimates the figure {what}."
+    yield f"More grades: {_more(found, first)}"
+
+
+def _more(found: Correction, first: CorrectedFigure) -> str:
+    units, grades = _units(found), found.further_grades(first)
     if found.drawn == found.of:
-        return f"People graded all {found.of:,} {found.sampled}: a census."
-    return f"{found.drawn:,} of {found.of:,} {found.sampled} were drawn at random."
+        return "none are left, so the figures have no error of grading."
+    if grades is None:
+        return (
+            "see the warnings for why there is no interval."
+            if first.reason
+            else "they would not halve the interval, as questions differ: label more questions."
+        )
+    said = f"about {grades:,} more {units} graded by people would halve this interval"
+    difference = next((each for each in found.figures if each.kind != "mean" and not each.reason), None)
+    if difference is not None and not _is_decided(difference):
+        share = abs(difference.corrected.estimate) / (difference.corrected.width / 2.0)
+        needed = found.further_grades(difference, share)
+        said += f", and about {needed:,} more would decide on {difference.name} if its corrected figure stayed as it is"
+    return f"{said}. That assumes that the model errs on them as it does on those graded so far."
 
 
 def _warnings(found: Correction) -> Iterator[str]:
     if found.estimand == "population" and found.queries < FEW_QUERIES:
-        yield (
-            f"{found.queries:,} queries, fewer than {FEW_QUERIES}: intervals for a population of queries may be too "
-            "narrow"
-        )
+        yield (f"{found.queries:,} questions, fewer than {FEW_QUERIES}: intervals for a population may be too narrow")
     if found.without_grade:
-        yield f"{counted(found.without_grade, 'pair')} without a grade by the judge: irrelevant in its figures"
+        yield f"{counted(found.without_grade, 'pair')} without a grade by the model: irrelevant in its figures"
     reasons = dict.fromkeys(each.reason for each in found.figures if each.reason)
     for reason in reasons:
         names = ", ".join(
@@ -240,9 +353,10 @@ def _warnings(found: Correction) -> Iterator[str]:
         yield f"no interval: {names}: {reason}"
     wrong = [each for each in found.figures if each.kind != "mean" and _turned(each)]
     for each in wrong:
+        corrected = interval_text(each.corrected.estimate, each.corrected.interval, signs=True)
         yield (
-            f"the judge alone would mislead: {mean_title(each.metric)} of {each.name} is {signed(each.judge)} by its "
-            f"grades, and {interval_text(each.corrected.estimate, each.corrected.interval, signs=True)} corrected"
+            f"the model's grades alone would mislead: {mean_title(each.metric)} of {each.name} is "
+            f"{signed(each.judge)} by them, and {corrected} corrected"
         )
 
 
@@ -253,9 +367,13 @@ def _turned(each: CorrectedFigure) -> bool:
 
 
 def _notes(found: Correction) -> Iterator[str]:
-    yield (f"{confidence_text(found.confidence)} intervals: prediction-powered inference, power tuned (PPI++)")
     yield (
-        f"a hit counts with its own grade, relevant from {found.relevant_from}; a query with nothing relevant counts 0"
+        f"a hit counts with its own grade, relevant from {found.relevant_from}; a question with nothing relevant "
+        "counts 0"
+    )
+    yield (
+        f"{confidence_text(found.confidence)} intervals by prediction-powered inference; what is computed and when it "
+        "holds: docs/reference/corrected_figures.md"
     )
 
 

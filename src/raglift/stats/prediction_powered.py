@@ -68,6 +68,24 @@ class CorrectedTotal:
         """The width of the interval."""
         return self.interval.high - self.interval.low
 
+    def sampled_for(self, share: float) -> int:
+        """Return how many sampled units would make the interval this share as wide as it is.
+
+        The variance of a sample of n of N units, drawn without replacement, goes with 1 / n − 1 / N, so
+
+            n' = 1 / (1 / N + share² · (1 / n − 1 / N)),
+
+        which is n / share² while N is much larger. It assumes that the residuals of further units are like those of the
+        sampled ones, and neglects that Student's quantile and the widening for κ fall with n: the interval becomes up to
+        a tenth shorter still. It holds for an interval about these units, not
+        for one over clusters: what clusters differ by is not made less by sampling more of their units.
+
+        Args:
+            share: above 0, at most 1; 0.5 halves the interval.
+        """
+        whole = 1.0 / self.units
+        return math.ceil(1.0 / (whole + share**2 * (1.0 / self.sampled - whole)) - _NEGLIGIBLE)
+
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
