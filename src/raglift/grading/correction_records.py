@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Column, Document, Entry, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Document, Entry, Section, table_from
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.cells import figure_cell
 from raglift.report.format import (
@@ -176,82 +177,55 @@ def correction_view(found: Correction) -> Document:
     if all(each.kind != "lift" for each in found.figures):  # each system has one stage, which its name can do without
         named = (replace(each, name=each.name.replace("/retrieve", "")) for each in found.figures)
         found = replace(found, figures=tuple(named))
-    errors = _table(found, (*_NAMES, *_error_columns(found)), f"The model's figures minus those {found.statement}")
+    metrics = [each.metric for each in found.figures]
+    percent = confidence_text(found.confidence)
+    table = table_from(_columns(found), found.figures, f"Figures {found.statement}", confidence=percent)
+    lines = (place for place, (before, after) in enumerate(pairwise(metrics), start=1) if before != after)
     return Document(
         title=f"{found.name}: {found.statement}",
         lead=" ".join(_lead(found)),
-        headline=_table(found, _FIGURES, f"Figures {found.statement}"),
+        headline=replace(table, sections=tuple(lines)),
         measured=(),
         warnings=tuple(_warnings(found)),
         notes=tuple(_notes(found)),
-        sections=(
-            Section("From the model's grades to the corrected figures", entries=tuple(map(Entry, _steps(found)))),
-            Section("How far the model's grades are off", tables=(errors,)),
-        ),
+        sections=(Section("How the figures were corrected", entries=tuple(map(Entry, _steps(found)))),),
     )
 
 
-_NAMES: tuple[Column[CorrectedFigure], ...] = (
-    Column("metric", lambda each: mean_title(each.metric), words=True),
-    Column("figure", lambda each: each.name, words=True),
-)
-_FIGURES: tuple[Column[CorrectedFigure], ...] = (
-    *_NAMES,
-    Column("by the model", lambda each: _cell(each, each.judge, None), definition="By the model's grades of all pairs"),
-    Column(
-        "by people alone",
-        lambda each: _cell(each, each.people.estimate, each.people.interval),
-        definition="By people's grades of the sample",
-        optional=True,
-    ),
-    Column(
-        "corrected",
-        lambda each: _cell(each, each.corrected.estimate, each.corrected.interval),
-        definition="By both: the model's grades of all pairs, corrected by people's of the sample",
-    ),
-)
+def _columns(found: Correction) -> list[Column[CorrectedFigure]]:
+    """Return the columns of the figures."""
 
-
-def _error_columns(found: Correction) -> tuple[Column[CorrectedFigure], ...]:
     def further(each: CorrectedFigure) -> Cell:
         grades = found.further_grades(each)
         return Cell("–", "muted") if grades is None else Cell(f"{grades:,}", value=grades)
 
-    return (
+    return [
+        Column("metric", lambda each: mean_title(each.metric), words=True),
+        Column("figure", lambda each: each.name, words=True),
+        Column("by the model", lambda each: _figure(each, each.judge), definition="By its grades of all pairs"),
         Column(
-            "error of the model",
-            lambda each: figure_cell(each.bias, each.bias_interval, signs=True),
-            definition="By the model minus corrected",
+            "corrected",
+            lambda each: _figure(each, each.corrected.estimate, each.corrected.interval),
+            definition="By the model's grades of all pairs, corrected by people's of the sample",
         ),
         Column(
-            f"{_units(found)} graded by people",
-            lambda each: f"{each.corrected.sampled:,}",
-            definition="Of those that count in this figure",
+            "model's error",
+            lambda each: Cell(signed(each.bias) + " *" * each.is_biased, value=each.bias),
+            definition="By the model minus corrected; * where its figure is outside of the corrected interval",
         ),
         Column(
-            "more to halve the interval",
+            "more to halve",
             further,
             definition=f"How many more {_units(found)} people would have to grade for an interval half as wide",
         ),
-    )
+    ]
 
 
 def _units(found: Correction) -> str:
     return "questions" if found.sampled == "queries" else "pairs"
 
 
-def _table(found: Correction, columns: tuple[Column[CorrectedFigure], ...], caption: str) -> Table:
-    """Return the figures, with a line between metrics."""
-    first = [
-        number
-        for number, each in enumerate(found.figures)
-        if number and each.metric != found.figures[number - 1].metric
-    ]
-    percent = confidence_text(found.confidence)
-    return replace(table_from(columns, found.figures, caption, confidence=percent), sections=tuple(first))
-
-
-def _cell(each: CorrectedFigure, value: float, interval: Interval | None) -> Cell:
+def _figure(each: CorrectedFigure, value: float, interval: Interval | None = None) -> Cell:
     return figure_cell(value, interval, signs=each.kind != "mean")
 
 
@@ -259,17 +233,14 @@ def _lead(found: Correction) -> Iterator[str]:
     """Yield what is believed of the first system, and of the first difference or lift."""
     first = found.figures[0]
     yield (
-        f"{_what(first)} is {number_text(first.judge)} by the model's grades, and "
-        f"{_believed(found, first)} {found.statement}."
+        f"{_what(first)} is {number_text(first.judge)} by the model's grades, and {_believed(found, first)} "
+        f"{found.statement}."
     )
     other = next((each for each in found.figures if each.kind != "mean"), None)
     if other is not None:
+        alone, believed = signed(other.judge), _believed(found, other)
         undecided = "" if other.reason or _is_decided(other) else ", so which is better is not decided"
-        alone = signed(other.judge)
-        yield (
-            f"The {other.kind} {other.name} is {alone} by the model's grades, and {_believed(found, other)} corrected"
-            f"{undecided}."
-        )
+        yield f"The {other.kind} {other.name} is {alone} by the model's grades, and {believed} corrected{undecided}."
 
 
 def _what(each: CorrectedFigure) -> str:
@@ -279,12 +250,13 @@ def _what(each: CorrectedFigure) -> str:
     return f"{mean_title(each.metric)} of {each.name}"
 
 
-def _believed(found: Correction, each: CorrectedFigure) -> str:
-    signs = each.kind != "mean"
-    value = signed(each.corrected.estimate) if signs else number_text(each.corrected.estimate)
-    if each.reason or not each.corrected.width:
+def _believed(found: Correction, each: CorrectedFigure, total: CorrectedTotal | None = None) -> str:
+    """Return a corrected figure, or that of people alone, with its interval."""
+    signs, total = each.kind != "mean", total or each.corrected
+    value = signed(total.estimate) if signs else number_text(total.estimate)
+    if each.reason or not total.width:
         return value
-    interval = interval_in_words(each.corrected.interval, confidence_text(found.confidence), signs=signs)
+    interval = interval_in_words(total.interval, confidence_text(found.confidence), signs=signs)
     return f"{value} ({interval})"
 
 
@@ -295,49 +267,35 @@ def _is_decided(each: CorrectedFigure) -> bool:
 
 def _steps(found: Correction) -> Iterator[str]:
     """Yield what the model's grades say, what people said, what is believed now, and what more grades would do."""
-    first, units = found.figures[0], _units(found)
+    first, units, pairs = found.figures[0], _units(found), counted(found.pairs, "pair")
     name = f"{mean_title(first.metric)} of {first.name}"
-    pairs = counted(found.pairs, "pair")
     yield f"The model: by {found.judge}'s grades of {pairs}, {name} is {number_text(first.judge)}."
+    every = found.drawn == found.of
     drawn = (
-        f"all {found.of:,} {units} were graded"
-        if found.drawn == found.of
-        else f"{found.drawn:,} of {found.of:,} {units} were drawn at random and graded"
+        f"all {found.of:,} {units} were"
+        if every
+        else f"{found.drawn:,} of {found.of:,} {units} were drawn at random and"
     )
     differ = found.only_model + found.only_people
     yield (
-        f"People: {drawn}. Of {found.human_grades:,} pairs, they disagree with the model on {differ:,} "
+        f"People: {drawn} graded. Of {counted(found.human_grades, 'pair')}, they disagree with the model on {differ:,} "
         f"({percent_text(differ / found.human_grades, 0)}): {found.only_model:,} are relevant to the model alone, "
-        f"{found.only_people:,} to people alone."
+        f"{found.only_people:,} to people alone. By their grades alone {name} is "
+        f"{_believed(found, first, first.people)}."
     )
-    what = (
-        f"over all questions like these {found.queries:,}; the interval holds what questions differ by and the error "
-        "of grading"
-        if found.estimand == "population"
-        else f"for these {found.queries:,} questions if people had graded every pair; the interval holds the error of "
-        "grading alone"
-    )
-    yield f"Corrected: {name} is {_believed(found, first)}. It estimates the figure {what}."
-    yield f"More grades: {_more(found, first)}"
-
-
-def _more(found: Correction, first: CorrectedFigure) -> str:
-    units, grades = _units(found), found.further_grades(first)
-    if found.drawn == found.of:
-        return "none are left, so the figures have no error of grading."
-    if grades is None:
-        return (
-            "see the warnings for why there is no interval."
-            if first.reason
-            else "they would not halve the interval, as questions differ: label more questions."
-        )
-    said = f"about {grades:,} more {units} graded by people would halve this interval"
-    difference = next((each for each in found.figures if each.kind != "mean" and not each.reason), None)
-    if difference is not None and not _is_decided(difference):
-        share = abs(difference.corrected.estimate) / (difference.corrected.width / 2.0)
-        needed = found.further_grades(difference, share)
-        said += f", and about {needed:,} more would decide on {difference.name} if its corrected figure stayed as it is"
-    return f"{said}. That assumes that the model errs on them as it does on those graded so far."
+    here = f"for these {found.queries:,} questions if people had graded every pair; chance is only in which were drawn"
+    if found.estimand == "population":
+        here = f"over all questions like these {found.queries:,}; the interval also holds what questions differ by"
+    yield f"Corrected: {name} is {_believed(found, first)}. It estimates the figure {here}."
+    if (grades := found.further_grades(first)) is not None:
+        said = f"More grades: about {grades:,} more {units} graded by people would halve this interval"
+        other = next((each for each in found.figures if each.kind != "mean" and not each.reason), None)
+        if other is not None and not _is_decided(other):
+            needed = found.further_grades(other, abs(other.corrected.estimate) / (other.corrected.width / 2.0))
+            said += f", and about {needed:,} more would decide on {other.name} if its corrected figure stayed as it is"
+        yield f"{said}. That assumes that the model errs on them as it does on those graded so far."
+    elif found.estimand == "population":
+        yield "More grades: they cannot take out what questions differ by, so label more questions as well."
 
 
 def _warnings(found: Correction) -> Iterator[str]:
@@ -367,6 +325,8 @@ def _turned(each: CorrectedFigure) -> bool:
 
 
 def _notes(found: Correction) -> Iterator[str]:
+    if any(each.is_biased for each in found.figures):
+        yield "* the model's figure is outside of the corrected interval"
     yield (
         f"a hit counts with its own grade, relevant from {found.relevant_from}; a question with nothing relevant "
         "counts 0"

@@ -76,9 +76,8 @@ class CorrectedTotal:
             n' = 1 / (1 / N + share² · (1 / n − 1 / N)),
 
         which is n / share² while N is much larger. It assumes that the residuals of further units are like those of the
-        sampled ones, and neglects that Student's quantile and the widening for κ fall with n: the interval becomes up to
-        a tenth shorter still. It holds for an interval about these units, not
-        for one over clusters: what clusters differ by is not made less by sampling more of their units.
+        sampled ones, and neglects that Student's quantile and the widening for κ fall with n, by up to a tenth of the
+        width. It is about these units: what clusters differ by is not made less by sampling more of their units.
 
         Args:
             share: above 0, at most 1; 0.5 halves the interval.

@@ -105,4 +105,4 @@ def test_a_population_of_few_queries_and_pairs_without_a_grade_are_warned_of(wor
     found = rl.correct(small.runs, holes, small.sample(100), estimand="population")
     text = " ".join(str(found).split())
     assert "25 questions, fewer than 30: intervals for a population may be too narrow" in text
-    assert "1 pair without a grade by the judge: irrelevant in its figures" in text
+    assert "1 pair without a grade by the model: irrelevant in its figures" in text
