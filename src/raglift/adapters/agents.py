@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.agent_texts import hits_in, is_in_order, places_of
+from raglift.adapters.agent_texts import hits_in, places_of
 from raglift.adapters.asking import Asked, Refusals
 from raglift.errors import QueryFailed
 from raglift.types.rankings import Call, Ranking, StageTrace
@@ -131,10 +131,7 @@ def _in_output(search: Search) -> Scored | None:
     if search.output is None or not search.stages or not search.stages[-1]:
         return None
     found = search.stages[-1]
-    texts = [chunk.text for chunk, _ in found]
-    if is_in_order(search.output, texts):  # a short text may be in a longer one too, ahead of its own place
-        return found
-    order = places_of(search.output, texts)
+    order = places_of(search.output, [chunk.text for chunk, _ in found])
     return tuple(found[place] for place in order) or None
 
 

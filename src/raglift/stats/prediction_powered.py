@@ -75,12 +75,9 @@ class CorrectedTotal:
 
             n' = 1 / (1 / N + share² · (1 / n − 1 / N)),
 
-        which is n / share² while N is much larger. It assumes that the residuals of further units are like those of the
-        sampled ones, and neglects that Student's quantile and the widening for κ fall with n, by up to a tenth of the
-        width. It is about these units: what clusters differ by is not made less by sampling more of their units.
-
-        Args:
-            share: above 0, at most 1; 0.5 halves the interval.
+        n / share² if N is much larger. It assumes that the residuals of further units are like those of the sampled
+        ones, and neglects that quantile and widening fall with n, by up to a tenth of the width. What clusters differ
+        by does not fall with n.
         """
         whole = 1.0 / self.units
         return math.ceil(1.0 / (whole + share**2 * (1.0 / self.sampled - whole)) - _NEGLIGIBLE)

@@ -177,15 +177,14 @@ def _apart(folder: str, dataset: str, runs: Sequence[IndexedRun]) -> Iterator[st
 
 
 def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[IndexedRun]]:
-    means = Column[IndexedRun](
-        mean_title(primary),
-        lambda run: stage_mean_cell(run.evaluation, primary, CONFIDENCE),
-        definition=definition_of(primary),
-    )
     columns = [
         Column[IndexedRun]("run", lambda run: Cell(run.name, link=run.link), words=True),
         Column[IndexedRun]("system", lambda run: run.system, words=True),
-        means,
+        Column[IndexedRun](
+            mean_title(primary),
+            lambda run: stage_mean_cell(run.evaluation, primary, CONFIDENCE),
+            definition=definition_of(primary),
+        ),
         Column[IndexedRun](
             "change",
             lambda run: _change_cell(run, runs, primary),
@@ -216,18 +215,17 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
     ]
     columns += cost_columns(runs, primary, _cost, lambda run: run.evaluation)
     empty = {"change": "–", "failed": "0"}
-    return [one for one in columns if any(one.cell_of(run).text != empty.get(one.title) for run in runs)]
+    return [one for one in columns if {one.cell_of(run).text for run in runs} != {empty.get(one.title)}]
 
 
 def _differing(runs: Sequence[IndexedRun]) -> list[str]:
     """Return the recorded settings that differ, without those that the names of systems tell."""
-    systems = len({run.system for run in runs})
-
-    def differs(name: str) -> bool:
-        found = {(run.system if name in ("retriever", "reranker") else "", run.parts.get(name)) for run in runs}
-        return len(found) > (systems if name in ("retriever", "reranker") else 1)
-
-    return list(filter(differs, dict.fromkeys(name for run in runs for name in run.parts)))
+    found = set()
+    for name in dict.fromkeys(name for run in runs for name in run.parts):
+        by_system = {run.system: run.parts.get(name) for run in runs} if name in ("retriever", "reranker") else {}
+        if any(run.parts.get(name) != by_system.get(run.system, runs[0].parts.get(name)) for run in runs):
+            found.add(name)
+    return sorted(found)
 
 
 def _setting_column(name: str) -> Column[IndexedRun]:
@@ -247,7 +245,7 @@ def _change_cell(run: IndexedRun, runs: Sequence[IndexedRun], metric: Metric) ->
 def _cost(run: IndexedRun, metric: Metric) -> float:
     """Return the mean of a cost, computed where it was not scored; of an agent, over all hits of a question."""
     asked = replace(metric, depth=None) if run.evaluation.run.has_sessions else metric
-    return mean_after(with_metrics(run.evaluation, [asked]), asked)
+    return run.evaluation.once(("cost", asked), lambda: mean_after(with_metrics(run.evaluation, [asked]), asked))
 
 
 def _date_cell(run: IndexedRun) -> Cell:

@@ -85,12 +85,12 @@ def _said(found: SessionAnalysis) -> tuple[str, ...]:
         said = [f"On average, the first search found {percent_text(curve[0], 0)} of a question's facts"]
         said[0] += f", and all searches together {percent_text(curve[-1], 0)}." if len(curve) > 1 else "."
     lost = [
-        f"{counted(loss.facts, 'fact')} {_BRIEFLY[loss.outcome]}"
+        f"{counted(loss.facts, 'fact')} {_IN_WORDS[loss.outcome]}"
         for loss in found.losses
-        if loss.facts and loss.outcome in _BRIEFLY
+        if loss.facts and loss.outcome not in ("found", "not_retrieved")
     ]
     if lost:
-        said.append(f"{', '.join(lost)}.")
+        said.append(f"{'; '.join(lost)}.")
     if any(loss.facts for loss in found.losses if loss.outcome in ("asked", "never_asked")):
         said.append(
             f"“Searched for” is an estimate: one of the fact's passages is among the first {ASKED_FOR} of all labelled "
@@ -113,16 +113,8 @@ def components_sentence(parts: VarianceComponents) -> str:
     )
 
 
-_BRIEFLY = {
-    "left_out": "found and left out of the prompt",
-    "dropped": "retrieved and dropped by the reranker",
-    "asked": "searched for, but not retrieved",
-    "never_asked": "never searched for",
-    "failed": "of failed sessions",
-}
-
 _IN_WORDS = {
-    "failed": "the session failed",
+    "failed": "in failed sessions",
     "found": "found",
     "left_out": "found, left out of the prompt",
     "dropped": "dropped by the reranker",
@@ -193,7 +185,7 @@ def calls_table(analyses: Mapping[str, SessionAnalysis]) -> Table:
     alone = analyses.get("")
     rows = []
     for number in numbers:
-        cells = [_share_cell(one.recall_after[min(number, len(one.recall_after)) - 1]) for one in analyses.values()]
+        cells = [_recall_cell(one.recall_after[min(number, len(one.recall_after)) - 1]) for one in analyses.values()]
         sessions = [f"{alone.still_searching[number - 1]:,}"] if alone is not None else []
         rows.append(row_of((str(number), *cells, *sessions)))
     columns = ("recall", "sessions with at least this many searches") if alone is not None else tuple(analyses)
@@ -207,7 +199,7 @@ def tokens_table(analyses: Mapping[str, SessionAnalysis]) -> Table | None:
         return None
     numbers = list(dict.fromkeys([*_early(most), most]))
     rows = tuple(
-        row_of((f"{number:,}", *(_share_cell(one.recall_within(number)) for one in analyses.values())))
+        row_of((f"{number:,}", *(_recall_cell(one.recall_within(number)) for one in analyses.values())))
         for number in numbers
     )
     names = ("recall",) if "" in analyses else tuple(analyses)
@@ -218,12 +210,6 @@ def _early(most: int) -> list[int]:
     """Return round numbers below the largest, each about twice the one before: early tokens find most."""
     found = [factor * 10**power for power in range(len(str(most))) for factor in (1, 2, 5) if factor * 10**power < most]
     return found[-(_TOKENS_SHOWN - 1) :]
-
-
-def _share_cell(recall: float) -> Cell:
-    if math.isnan(recall):
-        return Cell(number_text(recall))
-    return Cell(number_text(recall), low=0.0, middle=recall, high=recall, value=recall)
 
 
 # The first screen of a page.
@@ -292,8 +278,7 @@ def session_next_step(found: SessionAnalysis) -> str:
         "never_asked": "look at how the agent plans and phrases its searches",
     }[most.outcome]
     are = "was" if most.facts == 1 else "were"
-    words = f"{are} {_BRIEFLY.get(most.outcome, 'not retrieved')}"
-    return f"Next: {advice}: {most.facts:,} of {counted(len(found.facts), 'fact')} {words}."
+    return f"Next: {advice}: {most.facts:,} of {counted(len(found.facts), 'fact')} {are} {_IN_WORDS[most.outcome]}."
 
 
 # Agents side by side.
@@ -357,12 +342,12 @@ def agents_table(found: Agents) -> Table:
         Column("agent", lambda one: one[0], words=True),
         Column(
             "facts found",
-            lambda one: _recall_cell(one[1], -1),
+            lambda one: _recall_cell(_recall(one[1], -1)),
             definition="The share of a question's facts that all searches together find",
         ),
         Column(
             "first search",
-            lambda one: without_bar(_recall_cell(one[1], 0)),
+            lambda one: without_bar(_recall_cell(_recall(one[1], 0))),
             definition="The share of a question's facts that the first search finds",
         ),
         Column(
@@ -399,8 +384,7 @@ def _recall(found: SessionAnalysis, call: int) -> float:
     return found.recall_after[call] if found.recall_after else 0.0
 
 
-def _recall_cell(found: SessionAnalysis, call: int) -> Cell:
-    recall = _recall(found, call)
+def _recall_cell(recall: float) -> Cell:
     return Cell("–", "muted") if math.isnan(recall) else replace(share_cell(recall), value=recall)
 
 
