@@ -52,7 +52,7 @@ CorpusName = Annotated[
     run="raglift.cli.audit:run",
     examples=[
         "raglift labels check my.jsonl --documents docs/ --strict",
-        "raglift labels check my.jsonl --documents docs/ -o labels.html",
+        "raglift labels check mine -o labels.html",
         "raglift labels check mine --chunker recursive:400/40",
     ],
     exit_codes={1: "With --strict: labels are broken."},
