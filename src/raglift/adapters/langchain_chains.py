@@ -151,10 +151,8 @@ def is_graph(runnable: Any) -> bool:
 def agent_name(runnable: Any) -> str:
     """Return what to call an agent: by the name that it was given, else by its framework."""
     inner = _unbound(runnable)
-    given = getattr(inner, "name", None)
-    if is_graph(inner):  # LangGraph calls one without a name by its own
-        return str(given) if given and given != "LangGraph" else "LangGraph agent"
-    return str(given or "LangChain agent")
+    given = getattr(inner, "name", None) or "LangChain"  # LangGraph calls one without a name "LangGraph"
+    return f"{given} agent" if given in ("LangChain", "LangGraph") else str(given)
 
 
 def _unbound(runnable: Any) -> Any:

@@ -22,7 +22,7 @@ from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
-from raglift.report.page.rendering import page_of, write_page
+from raglift.report.page.rendering import Page, write_page
 from raglift.utilities.display import lines_text, printable
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.validation import quoted
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 _BROKEN = 1
 _UNUSABLE = 2
 _LISTED = 20
-_ON_A_PAGE = 1000
-"""As many findings of a kind are on a page; JSON has all."""
 
 
 def run(request: AuditDataset) -> None:
@@ -75,7 +73,7 @@ def _check(source: str, request: AuditDataset) -> tuple[dict[str, Any], int]:
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if not request.as_json:
         print_document(view_of(audited), Console())
-    _write_page(audit_view(audited, most=_ON_A_PAGE), request)
+    _write_page(audit_view(audited, most=1000), request)  # of each kind; JSON has all
     return _as_json(audited), _BROKEN if request.strict and audited.broken else 0
 
 
@@ -102,7 +100,7 @@ def _show_faults(error: DatasetError | CorpusError, documents: Path | None, requ
 
 def _write_page(view: Document, request: AuditDataset) -> None:
     if request.output is not None:
-        write_page(page_of(view), request.output)
+        write_page(Page(**vars(view)), request.output)
         sys.stderr.write(f"written to {request.output}\n")
 
 

@@ -193,12 +193,6 @@ def correction_view(found: Correction) -> Document:
 
 
 def _columns(found: Correction) -> list[Column[CorrectedFigure]]:
-    """Return the columns of the figures."""
-
-    def further(each: CorrectedFigure) -> Cell:
-        grades = found.further_grades(each)
-        return Cell("–", "muted") if grades is None else Cell(f"{grades:,}", value=grades)
-
     return [
         Column("metric", lambda each: mean_title(each.metric), words=True),
         Column("figure", lambda each: each.name, words=True),
@@ -215,7 +209,7 @@ def _columns(found: Correction) -> list[Column[CorrectedFigure]]:
         ),
         Column(
             "more to halve",
-            further,
+            lambda each: "–" if (more := found.further_grades(each)) is None else f"{more:,}",
             definition=f"How many more {_units(found)} people would have to grade for an interval half as wide",
         ),
     ]
@@ -232,8 +226,11 @@ def _figure(each: CorrectedFigure, value: float, interval: Interval | None = Non
 def _lead(found: Correction) -> Iterator[str]:
     """Yield what is believed of the first system, and of the first difference or lift."""
     first = found.figures[0]
+    what = mean_title(first.metric)
+    if first.metric.name == "precision":
+        what = f"The share of relevant hits among the first {first.metric.k}"
     yield (
-        f"{_what(first)} is {number_text(first.judge)} by the model's grades, and {_believed(found, first)} "
+        f"{what} of {first.name} is {number_text(first.judge)} by the model's grades, and {_believed(found, first)} "
         f"{found.statement}."
     )
     other = next((each for each in found.figures if each.kind != "mean"), None)
@@ -241,13 +238,6 @@ def _lead(found: Correction) -> Iterator[str]:
         alone, believed = signed(other.judge), _believed(found, other)
         undecided = "" if other.reason or _is_decided(other) else ", so which is better is not decided"
         yield f"The {other.kind} {other.name} is {alone} by the model's grades, and {believed} corrected{undecided}."
-
-
-def _what(each: CorrectedFigure) -> str:
-    """Return what the mean of a system is, in words where its metric is a share of hits."""
-    if each.metric.name == "precision":
-        return f"The share of relevant hits among the first {each.metric.k} of {each.name}"
-    return f"{mean_title(each.metric)} of {each.name}"
 
 
 def _believed(found: Correction, each: CorrectedFigure, total: CorrectedTotal | None = None) -> str:
@@ -270,12 +260,9 @@ def _steps(found: Correction) -> Iterator[str]:
     first, units, pairs = found.figures[0], _units(found), counted(found.pairs, "pair")
     name = f"{mean_title(first.metric)} of {first.name}"
     yield f"The model: by {found.judge}'s grades of {pairs}, {name} is {number_text(first.judge)}."
-    every = found.drawn == found.of
-    drawn = (
-        f"all {found.of:,} {units} were"
-        if every
-        else f"{found.drawn:,} of {found.of:,} {units} were drawn at random and"
-    )
+    drawn = f"{found.drawn:,} of {found.of:,} {units} were drawn at random and"
+    if found.drawn == found.of:
+        drawn = f"all {found.of:,} {units} were"
     differ = found.only_model + found.only_people
     yield (
         f"People: {drawn} graded. Of {counted(found.human_grades, 'pair')}, they disagree with the model on {differ:,} "
@@ -300,7 +287,7 @@ def _steps(found: Correction) -> Iterator[str]:
 
 def _warnings(found: Correction) -> Iterator[str]:
     if found.estimand == "population" and found.queries < FEW_QUERIES:
-        yield (f"{found.queries:,} questions, fewer than {FEW_QUERIES}: intervals for a population may be too narrow")
+        yield f"{found.queries:,} questions, fewer than {FEW_QUERIES}: intervals for a population may be too narrow"
     if found.without_grade:
         yield f"{counted(found.without_grade, 'pair')} without a grade by the model: irrelevant in its figures"
     reasons = dict.fromkeys(each.reason for each in found.figures if each.reason)

@@ -150,7 +150,7 @@ def test_sessions_have_curves_over_calls_and_tokens(ranked: Any) -> None:
     patient, hasty = (rl.evaluate_sessions([rl.Session("q", calls)], data) for calls in (found, found[:1]))
     after = [row["v"] for row in rows(patient.plot.recall_after_calls(), "v")]
     assert (after[:3], after[-1]) == ([0.0, 0.5, 1.0], 1.0)  # from no call on
-    assert "50% after call 1" in patient.plot.recall_after_calls().description
+    assert "50% after search 1" in patient.plot.recall_after_calls().description
     assert "100% after" in patient.plot.recall_after_tokens().description
     both = rl.compare({"patient": patient, "hasty": hasty}).plot
     for chart in (both.recall_after_calls(), both.recall_after_tokens()):

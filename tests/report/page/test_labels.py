@@ -10,7 +10,7 @@ import raglift as rl
 from raglift.auditing import audit
 from raglift.auditing.view import audit_view
 from raglift.rendering.terminal import document_text
-from raglift.report.page.rendering import page_of
+from raglift.report.page.rendering import Page
 from raglift.types import Document, Fact, Passage, Query
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ def test_each_fault_has_its_place_the_text_around_it_and_its_mend(open_page: Cal
     assert [len(one.around) for one in found.findings if one.kind == "several places"] == [2]
     view = audit_view(found)
     assert view.lead.startswith("1 of 2 questions has a label that no chunk can match")
-    opened = open_page(page_of(view), "#summary", viewport={"width": 390, "height": 900}, bypass_csp=True)
+    opened = open_page(Page(**vars(view)), "#summary", viewport={"width": 390, "height": 900}, bypass_csp=True)
     page = opened.page
     assert page.title() == "lights: labels"
     assert page.evaluate("document.documentElement.scrollWidth") == 390

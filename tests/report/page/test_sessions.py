@@ -148,7 +148,7 @@ def test_the_first_screen_has_figures_and_outcomes_of_sessions(page_of_one: Page
         ("found, in the prompt", 1, "found"),
         ("found, left out of the prompt", 1, "left_out"),
         ("dropped by the reranker", 1, "dropped"),
-        ("the session failed", 1, "failed"),
+        ("in failed sessions", 1, "failed"),
     ]
 
 

@@ -248,11 +248,6 @@ def _clamped(text: str, most: int) -> str:
     return printable(shorten(text, most))
 
 
-def page_of(view: Document) -> Page:
-    """Return the page of a document without queries."""
-    return Page(**_content(view, ()))
-
-
 def evaluation_page(
     evaluation: Evaluation,
     *,

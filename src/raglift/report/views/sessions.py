@@ -297,21 +297,22 @@ _OF_AGENTS = {
 
 def agents_sentence(found: Agents | None, baseline: str) -> str:
     """Return what the agent that finds most found, in how many searches, beside the baseline or the next best."""
-    measured = {} if found is None else {name: one for name, one in found.analyses.items() if one.recall_after}
-    if len(measured) < 2:
+    searched = [] if found is None else [(name, one) for name, one in _by_recall(found) if one.recall_after]
+    if len(searched) < 2:
         return ""
-    best, *others = _by_recall(measured)
-    other = baseline if baseline in others else others[0]
-    shares = [percent_text(_recall(measured[name], -1), 0) for name in (best, other)]
-    took = [
-        f"in {_searches(one.mean('calls'))} ({'about ' * one.tokens_estimated}{number_text(one.tokens, 0)} tokens)"
-        for one in (measured[best], measured[other])
-    ]
-    return f"{best} found {shares[0]} of a question's facts {took[0]}, {other} {shares[1]} {took[1]}."
+    (best, most), *others = searched
+    other, less = next((pair for pair in others if pair[0] == baseline), others[0])
+    shares = [percent_text(_recall(one, -1), 0) for one in (most, less)]
+    return f"{best} found {shares[0]} of a question's facts {_effort(most)}, {other} {shares[1]} {_effort(less)}."
 
 
-def _by_recall(analyses: Mapping[str, SessionAnalysis]) -> list[str]:
-    return sorted(analyses, key=lambda name: -_recall(analyses[name], -1))
+def _effort(found: SessionAnalysis) -> str:
+    tokens = f"{'about ' * found.tokens_estimated}{number_text(found.tokens, 0)} tokens"
+    return f"in {_searches(found.mean('calls'))} ({tokens})"
+
+
+def _by_recall(found: Agents) -> list[_Agent]:
+    return sorted(found.analyses.items(), key=lambda one: -_recall(one[1], -1))
 
 
 def agents_view(found: Agents) -> Document:
@@ -358,8 +359,7 @@ def agents_table(found: Agents) -> Table:
         ),
         *map(_measure_column, measured),
     ]
-    agents = [(name, found.analyses[name]) for name in _by_recall(found.analyses)]
-    return table_from(columns, agents, "What each agent found, and what that took", sortable=True)
+    return table_from(columns, _by_recall(found), "What each agent found, and what that took", sortable=True)
 
 
 def _measure_column(name: str) -> Column[_Agent]:
@@ -398,7 +398,7 @@ def _losses_by_agent(found: Agents) -> Table:
     ]
     rows = tuple(
         row_of((name, *(_count_cell(_facts(one, outcome), len(one.facts)) for outcome in happened)))
-        for name, one in ((name, found.analyses[name]) for name in _by_recall(found.analyses))
+        for name, one in _by_recall(found)
     )
     titles = (outcome_in_words(outcome, context_known=known) for outcome in happened)
     return Table("Outcome of each fact, in the first run of each question", ("agent", *titles), rows)
