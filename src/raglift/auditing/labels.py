@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 _LISTED = 5
 _MOST_COMPARED = 20
-_SURROUNDED = 3
 _BESIDE = 60
-"""So many characters are shown on either side of a place, of the first few."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ def with_surroundings(findings: Iterable[Finding], documents: Iterable[Document]
 
     for finding in findings:
         places = finding.places or ((finding.nearest.place,) if finding.nearest is not None else ())
-        yield replace(finding, around=tuple(map(around, places[:_SURROUNDED])))
+        yield replace(finding, around=tuple(map(around, places[:3])))
 
 
 def _about_one(

@@ -34,11 +34,12 @@ _PLACED = {
 def audit_view(audit: Audit, *, most: int = _SHOWN) -> Document:
     """Return what is shown of an audit: at most so many findings of each kind."""
     by_kind = _by_kind(audit)
-    counts = f"{counted(audit.queries, 'question')} ({audit.labelled:,} labelled), {counted(audit.facts, 'fact')}, "
-    counts += f"{counted(audit.passages, 'passage')}, {counted(audit.documents, 'document')}"
     return Document(
-        title=f"{audit.dataset}: labels",
-        about=(counts,),
+        title=(
+            f"{audit.dataset}: {counted(audit.queries, 'question')} ({audit.labelled:,} labelled), "
+            f"{counted(audit.facts, 'fact')}, {counted(audit.passages, 'passage')}, "
+            f"{counted(audit.documents, 'document')}"
+        ),
         lead=_lead(audit),
         headline=table_from(_KINDS, list(by_kind.items()), "Faults by kind"),
         measured=(),

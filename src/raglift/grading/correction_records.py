@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from raglift.metrics.computing import mean_title
@@ -177,10 +176,10 @@ def correction_view(found: Correction) -> Document:
     if all(each.kind != "lift" for each in found.figures):  # each system has one stage, which its name can do without
         named = (replace(each, name=each.name.replace("/retrieve", "")) for each in found.figures)
         found = replace(found, figures=tuple(named))
-    metrics = [each.metric for each in found.figures]
     percent = confidence_text(found.confidence)
     table = table_from(_columns(found), found.figures, f"Figures {found.statement}", confidence=percent)
-    lines = (place for place, (before, after) in enumerate(pairwise(metrics), start=1) if before != after)
+    metrics = [each.metric for each in found.figures]
+    lines = [place for place in range(1, len(metrics)) if metrics[place] != metrics[place - 1]]
     return Document(
         title=f"{found.name}: {found.statement}",
         lead=" ".join(_lead(found)),
