@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.paired_statistics import is_quality, primary_of
 from raglift.analysis.scoring import with_metrics
 from raglift.analysis.shared_queries import system_name
 from raglift.metrics.computing import mean_title
@@ -149,8 +149,8 @@ def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | None) -> tuple[M
     """Return the metric that is shown of the runs on one dataset, and why it is this one."""
     if primary is not None:
         return primary, f"{mean_title(primary)} is shown because --primary names it."
-    scored = Counter(metric for run in runs for metric in run.evaluation.scores.metrics)
-    most = max(scored.values())
+    scored = Counter(metric for run in runs for metric in run.evaluation.scores.metrics if is_quality(metric))
+    most = max(scored.values(), default=0)
     decides = primary_of(None, [metric for metric, count in scored.items() if count == most])
     known = f"{'all' if most == len(runs) else 'most'} runs on {runs[0].evaluation.dataset.name}"
     return decides, f"{mean_title(decides)} is shown because {known} have it; --primary chooses another metric."
@@ -161,6 +161,8 @@ def _achieved(run: IndexedRun) -> str:
     first, known = Metric("hit_rate", 1), run.evaluation.scores.metrics
     if first in known:
         return f"puts the right passage first for {percent_text(mean_after(run.evaluation, first), 0)} of questions"
+    if not any(map(is_quality, known)):
+        return "has no measure of quality"
     decides = primary_of(None, known)
     return f"has {mean_title(decides)} {mean_cell(decides, mean_after(run.evaluation, decides)).text}"
 
