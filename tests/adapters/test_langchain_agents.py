@@ -129,6 +129,22 @@ def test_a_reranker_inside_a_tool_is_seen_by_what_the_tool_hands_on_or_says(word
         assert calls_of(session) == [("tall keeper", {"retrieve": before, "rerank": shortest(before)})]
 
 
+def test_a_text_that_is_also_a_part_of_an_earlier_hit_is_not_reranked():
+    lines = [f"Read: {LINES[3]}", LINES[2], LINES[3]]
+    session = session_of(
+        create_agent(saying(searching("keeper"), "done"), [retriever_tool(SharedWords.over(lines, 3))])
+    )
+    assert calls_of(session) == [("keeper", {"retrieve": lines})]
+
+
+def test_an_agent_is_called_by_its_own_name_or_after_its_framework(words):
+    def name_of(**options):
+        (stage,) = retriever_stages(create_agent(saying("done"), [retriever_tool(words)], **options))
+        return stage.system
+
+    assert (name_of(), name_of(name="shop assistant")) == ("LangGraph agent", "shop assistant")
+
+
 def test_a_tool_that_asks_another_agent_is_no_search_but_the_searches_of_that_agent_are(words, found):
     inner = create_agent(
         saying(searching("tall keeper"), searching("deaf keeper"), "A letter."), [retriever_tool(words)]

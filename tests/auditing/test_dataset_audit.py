@@ -76,19 +76,20 @@ def test_the_labels_of_the_corpus_that_comes_with_raglift_are_not_broken() -> No
 
 
 @pytest.mark.slow
-def test_findings_are_counted_by_kind_and_listed_folded() -> None:
+def test_findings_are_counted_by_kind_and_warnings_are_folded() -> None:
     view = audit_view(rl.audit(DATASET, chunkers=["recursive:60/0"]))
-    assert view.lead == "labels: 1 broken, 2 warnings"
+    assert view.lead == "1 of 1 question has a label that no chunk can match; 2 warnings."
     assert [cell.text for cell in view.headline.rows[0]][:3] == ["nowhere", "broken", "1"]
     findings, *_, chunkers = view.sections
-    assert (findings.detail, findings.heading) == (Detail.DETAILS, "Broken: nowhere (1)")
+    assert (findings.detail, findings.heading) == (Detail.SUMMARY, "Broken: nowhere (1)")
+    assert {section.detail for section in view.sections if "Warning" in section.heading} == {Detail.DETAILS}
     assert chunkers.tables[0].columns[1] == "recursive:60/0"
 
 
 @pytest.mark.slow
 def test_a_dataset_without_labels_is_not_called_faultless() -> None:
     unlabelled = str(rl.audit(Dataset((Query("q", "Who keeps the lamp?"),))))
-    assert "no query has one" in unlabelled
+    assert "No question has a label" in unlabelled
     assert "0 broken" not in unlabelled
 
 

@@ -27,9 +27,19 @@ def dataset(folder: Path, *relevant: Any) -> Path:
 def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("labels", "check", dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew"))
     assert code == 0
-    assert "labels: 0 broken, 2 warnings" in out
+    assert "No label of 1 question is broken; 2 warnings." in out
     assert "recursive:1000/100" in out  # the default way to chunk
     assert "recall ceiling@10" in out
+
+
+def test_a_page_has_the_faults_too(run: Run, tmp_path: Path) -> None:
+    folder, page = dataset(tmp_path / "lights", "trimmed the wicked, and wrote"), tmp_path / "labels.html"
+    code, _, err = run("labels", "check", folder, "--embedding", "none", "-o", page)
+    assert (code, f"written to {page}" in err) == (0, True)
+    assert "1 of 1 question has a label that no chunk can match" in page.read_text(encoding="utf-8")
+    (tmp_path / "mine.html").write_text("mine", encoding="utf-8")
+    assert run("labels", "check", folder, "--embedding", "none", "-o", tmp_path / "mine.html")[0] == 2
+    assert (tmp_path / "mine.html").read_text(encoding="utf-8") == "mine"
 
 
 def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
@@ -69,8 +79,9 @@ def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> N
     assert (code, out) == (2, "")
     assert err.count("nowhere") == 25
     assert "relevant[24].from" in err
-    code, out, _ = run("labels", "check", folder, "--strict", "--json")
+    code, out, _ = run("labels", "check", folder, "--strict", "--json", "-o", tmp_path / "labels.html")
     assert code == 1
+    assert (tmp_path / "labels.html").read_text(encoding="utf-8").count("nowhere ") == 25
     assert len(json.loads(out)["faults"]) == 25
 
 
@@ -80,6 +91,7 @@ def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> N
         (("--chunker", "words:3"), "chunker: found 'words:3'"),
         (("--chunker", "langchain.Words:3/0"), "chunker: found 'langchain.Words"),
         (("--match", "fuzzy"), "expected 'coverage' or 'containment'"),
+        (("lighthouse", "-o", "labels.html"), "--output: found it with 2 datasets; expected one"),
         (("-k", "0"), "-k: found '0'"),
         (("--documents", "no such place"), "no such file or folder"),
     ],

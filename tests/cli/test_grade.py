@@ -221,8 +221,9 @@ def test_figures_are_corrected_by_a_sample_that_people_graded(run: Run, command:
     assert "report written to corrected.html" in err
     assert "Figures corrected by 20 human grades" in Path("corrected.html").read_text(encoding="utf-8")
     assert "lighthouse: corrected by 20 human grades" in out
-    assert "How good is this judge, for this?" in out
-    assert "error of grading only" in " ".join(out.split())
+    steps = [out.index(f"  {step}: ") for step in ("The model", "People", "Corrected")]
+    assert steps == sorted(steps)
+    assert "if people had graded every pair" in " ".join(out.split())
     code, out, err = run(*command, "--human", sampled, "--estimand", "population", "--overwrite", "--json")
     assert code == 0, err
     found = json.loads(out)["correction"]

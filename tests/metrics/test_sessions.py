@@ -19,7 +19,7 @@ from raglift.metrics.computing import choose_metrics, compute
 from raglift.metrics.parsing import parse
 from raglift.metrics.rank_measures import Recall
 from raglift.metrics.registry import MEASURES
-from raglift.metrics.session_measures import seen_before
+from raglift.metrics.session_measures import repeated_characters
 from raglift.metrics.session_prefixes import calls, match_run
 from raglift.types.documents import Chunk
 from raglift.types.labels import Fact, Passage, Query
@@ -100,6 +100,7 @@ def test_session_measures_count_a_perfect_second_call() -> None:
         ("first_call", [["a"], ["x"], ["b"]], 2.0),
         ("calls", [["a"], [], ["b"]], 3.0),
         ("redundancy", [["a", "x"], ["a", "b"]], 0.25),
+        ("redundancy", [["a", "a"]], 0.0),
         ("redundancy", [[], []], math.nan),
     ],
 )
@@ -155,10 +156,19 @@ def test_redundancy_counts_characters_of_the_document_once() -> None:
     first = Chunk("x" * 100, doc_id="d", start=0, end=100)
     overlapping = Chunk("x" * 100, doc_id="d", start=50, end=150)
     elsewhere = Chunk("x" * 100, doc_id="e", start=50, end=150)
-    assert seen_before((first, overlapping)) == (200, 50)
-    assert seen_before((first, elsewhere)) == (200, 0)
-    assert seen_before((first, overlapping, Chunk("y" * 160, doc_id="d", start=0, end=160))) == (360, 50 + 150)
-    assert seen_before((Chunk("same"), Chunk("same"), Chunk("other"))) == (13, 4)
+    longer = Chunk("y" * 160, doc_id="d", start=0, end=160)
+
+    def repeated(*calls: list[Chunk]) -> list[tuple[int, int]]:
+        """Of each call, the characters of its hits, and how many of these an earlier call had returned."""
+        session = Session("q", [Call.of("?", hits) for hits in calls])
+        table = table_of_trace(Query("q", "?"), session_trace(session, ["retrieve"]), MatchRule("containment"))
+        return list(repeated_characters(table))
+
+    assert repeated([first], [overlapping]) == [(100, 0), (100, 50)]
+    assert repeated([first], [elsewhere]) == [(100, 0), (100, 0)]
+    assert repeated([first], [overlapping], [longer]) == [(100, 0), (100, 50), (160, 150)]
+    assert repeated([first, overlapping], [longer, longer]) == [(200, 0), (320, 300)]  # none within one call
+    assert repeated([Chunk("same"), Chunk("same")], [], [Chunk("same"), Chunk("other")]) == [(8, 0), (0, 0), (9, 4)]
 
 
 def test_hits_at_one_rank_have_positions_of_their_own_within_each_call() -> None:

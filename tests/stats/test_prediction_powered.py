@@ -1,5 +1,6 @@
 """Corrected totals: exact where theory is, unbiased, valid, and no wider than people alone."""
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -152,6 +153,22 @@ def test_a_judge_that_says_anything_costs_little_width_and_no_coverage(n, sample
     assert used > 0
     assert widths[0] < 1.025 * widths[1]
     assert held / samples >= 0.945 - 3 * np.sqrt(0.05 * 0.95 / samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [300, 5000])
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_as_many_units_as_are_said_make_intervals_that_share_as_wide(units, share):
+    """In simulations, a sample of the size that the first one asks for has an interval of the wanted width."""
+    shares, sizes = [], []
+    for seed in range(120):
+        true, judge = world(seed, GOOD, units)
+        drawn = np.random.default_rng(seed).permutation(units)
+        first = drawn_alike(true, judge, drawn[:60])
+        sizes.append(first.sampled_for(share))
+        shares.append(drawn_alike(true, judge, drawn[: sizes[-1]]).width / first.width)
+    assert set(sizes) == {math.ceil(1 / (1 / units + share**2 * (1 / 60 - 1 / units)))}
+    assert 0.92 * share <= np.mean(shares) <= 1.01 * share  # small samples are widened besides, so it is a little less
 
 
 def test_few_units_have_an_estimate_and_no_interval():

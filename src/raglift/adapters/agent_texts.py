@@ -40,6 +40,16 @@ class _Prompt:
         """Return where a text is as a whole; None if it is not there."""
         return next((at for form in _forms(text) if (at := self._text.find(form)) >= 0), None)
 
+    def has_in_order(self, texts: Iterable[str]) -> bool:
+        """Whether all texts are there as a whole, each behind the one before it."""
+        end = 0
+        for text in texts:
+            ends = (at + len(form) for form in _forms(text) if (at := self._text.find(form, end)) >= 0)
+            end = next(ends, -1)
+            if end < 0:
+                return False
+        return True
+
     def take(self, texts: Iterable[str]) -> None:
         """Take whole texts away, so that what others begin with is not found in them."""
         for form in sorted({form for text in texts for form in _forms(text)}, key=len, reverse=True):
@@ -75,6 +85,8 @@ def places_of(prompt: str, texts: Sequence[str]) -> list[int]:
     Returns:
         The numbers of the texts.
     """
+    if _Prompt(prompt).has_in_order(texts):  # a short text may be in a longer one too, ahead of its own place
+        return list(range(len(texts)))
     at = {text: place for text, (place, _) in _found(prompt, texts).items()}
     return sorted((number for number, text in enumerate(texts) if text in at), key=lambda one: (at[texts[one]], one))
 

@@ -17,6 +17,7 @@ from raglift.adapters.filters import with_langchain_filter
 from raglift.adapters.langchain_agents import LangChainAgent
 from raglift.adapters.langchain_chains import (
     Asking,
+    agent_name,
     asking,
     changed_entries,
     changes,
@@ -95,6 +96,7 @@ def _stages(runnable: Any, asked: Asking | None, as_deployed: bool, doc_key: str
     runnable = without_memory(runnable)
     name, by_async = _describe(runnable), not _answers_sync(runnable)
     if asked.is_agent:
+        name = agent_name(runnable)
         agent = LangChainAgent(runnable, asked, doc_key, by_async=by_async)
         return [RetrieveStage(agent, name, depth_fixed=() if as_deployed else (name,), has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]

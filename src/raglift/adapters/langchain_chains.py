@@ -148,6 +148,13 @@ def is_graph(runnable: Any) -> bool:
     return is_from(runnable, "langgraph.pregel")
 
 
+def agent_name(runnable: Any) -> str:
+    """Return what to call an agent: by the name that it was given, else by its framework."""
+    inner = _unbound(runnable)
+    given = getattr(inner, "name", None) or "LangChain"  # LangGraph calls one without a name "LangGraph"
+    return f"{given} agent" if given in ("LangChain", "LangGraph") else str(given)
+
+
 def _unbound(runnable: Any) -> Any:
     """Return what `with_config`, `with_retry`, `bind` and the like were called on."""
     from langchain_core.runnables.base import RunnableBindingBase

@@ -195,7 +195,9 @@ def workflow_stages(workflow: Any, *, as_deployed: bool = False, doc_key: str | 
     Raises:
         UnsupportedSystem: the field of the question cannot be told, or the workflow waits for a person.
     """
-    name = type(workflow).__name__
+    kind = type(workflow).__name__
+    given = getattr(workflow, "name", None) if _agents(workflow) else kind
+    name = f"LlamaIndex {kind}" if given in (None, "", "Agent") else str(given)  # "Agent": without a name of its own
     agent = WorkflowAgent(workflow, asking(workflow), doc_key=doc_key)
     return [RetrieveStage(agent, name, depth_fixed=() if as_deployed else (name,), has_own_depth=as_deployed)]
 

@@ -13,7 +13,7 @@ from raglift.analysis.repetitions import further_runs
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.metrics.computing import rankings_by_stage
 from raglift.metrics.measure import first_satisfactions
-from raglift.metrics.session_measures import characters_seen
+from raglift.metrics.session_measures import repeated_characters
 from raglift.metrics.session_prefixes import match_run, rank_in_call
 from raglift.text.normalization import normalize
 
@@ -61,8 +61,8 @@ class CallFindings:
     """The facts that it found, and an earlier call had found already."""
     characters: int
     """How many characters its hits have."""
-    seen: int
-    """How many of these the session had returned before."""
+    repeated: int
+    """How many of these an earlier call had returned."""
     tokens: int
     """How many tokens the texts of its hits have."""
 
@@ -92,19 +92,17 @@ class SessionRun:
         new, all_found = _facts_by_call(table)
         ends = np.cumsum(table.hits).tolist()
         tokens = table.tokens.tolist()
-        seen = [characters_seen(ranking.chunks) for ranking in table.rankings]
-        for row, (query, hits, before) in enumerate(
-            zip(made.query.tolist(), made.hits.tolist(), made.before.tolist(), strict=True)
+        for row, (query, hits, before, (characters, repeated)) in enumerate(
+            zip(made.query.tolist(), made.hits.tolist(), made.before.tolist(), repeated_characters(table), strict=True)
         ):
             first = ends[query] - int(table.hits[query]) + before
-            counts = [next(seen[query]) for _ in range(hits)]
             known = {fact for earlier in of_query[query] for fact in earlier.new}
             of_query[query].append(
                 CallFindings(
                     new=tuple(sorted(new.get(row, ()))),
                     again=tuple(sorted(all_found.get(row, set()) & known)),
-                    characters=sum(length for length, _ in counts),
-                    seen=sum(again for _, again in counts),
+                    characters=characters,
+                    repeated=repeated,
                     tokens=sum(tokens[first : first + hits]),
                 )
             )

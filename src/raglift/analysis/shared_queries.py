@@ -241,7 +241,9 @@ def baseline_of(names: Sequence[str], baseline: str | int | None) -> str:
 
 
 def system_name(evaluation: Evaluation) -> str:
-    """Return what to call a system: a sweep's cell by its name, any other by its stages: `dense + cross-encoder`."""
+    """Return what to call a system: cells of sweeps and agents by their names, others by stages: `bm25 + reranker`."""
+    if evaluation.run.has_sessions:
+        return cell_name(evaluation) or evaluation.run.stages[0].system
     # The candidates are of the retriever too, asked for more hits
     stages = [stage for stage in evaluation.run.stages if stage.name != CANDIDATES]
     work = (_WORK.match(stage.system) for stage in stages)

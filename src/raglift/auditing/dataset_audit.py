@@ -12,7 +12,14 @@ import raglift.auditing.view  # noqa: F401 — makes the view of an audit known
 from raglift.adapters.splitters import as_chunker
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
-from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, occurrences_of
+from raglift.auditing.labels import (
+    about_resolution,
+    audit_labels,
+    chunks_read_in_part,
+    labels_of,
+    occurrences_of,
+    with_surroundings,
+)
 from raglift.auditing.records import Attainable, Audit, ChunkingAudit
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
 from raglift.matching.chunk_index import Places, find_places, touching_chunks
@@ -237,7 +244,7 @@ def audit(
         passages=sum(len(fact.passages) for query in labelled for fact in query.facts),
         documents=len(dataset.documents),
         match=str(rule),
-        findings=findings,
+        findings=tuple(with_surroundings(findings, dataset.documents)),
         chunkings=tuple(chunkings),
         notes=tuple(dict.fromkeys(notes)),
         label_sources=dataset.label_sources,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,12 @@ from raglift.retrieval.onnx_models import OnnxEmbedder
 from raglift.text.normalization import normalize
 from raglift.text.words import length_in_letters
 from raglift.types.labels import Passage
+from raglift.utilities.display import one_line
 from raglift.utilities.progress import track
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from raglift.auditing.records import Kind
     from raglift.matching.chunk_index import Places
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _LISTED = 5
 _MOST_COMPARED = 20
+_BESIDE = 60
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,21 @@ def about_resolution(resolution: Resolution) -> Iterator[Finding]:
         place = Place(quote.doc_id, quote.start, quote.end)
         detail = f"{quoted(quote.found)}, {quote.similarity:.0%} alike, at {quote.start} of {quoted(quote.doc_id)}"
         yield Finding("inexact", quote.query_id, quote.where, quote.quote, detail, (place,))
+
+
+def with_surroundings(findings: Iterable[Finding], documents: Iterable[Document]) -> Iterator[Finding]:
+    """Yield findings with the text around their places."""
+    texts = {document.id: document.text for document in documents}
+
+    def around(place: Place) -> str:
+        text, start, end = texts[place.doc_id], place.start, place.end
+        said = one_line(f"{text[max(0, start - _BESIDE) : start]}[{text[start:end]}]{text[end : end + _BESIDE]}")
+        line = text.count("\n", 0, start) + 1
+        return f"{quoted(place.doc_id)}, line {line:,}, characters {start} to {end}: …{said}…"
+
+    for finding in findings:
+        places = finding.places or ((finding.nearest.place,) if finding.nearest is not None else ())
+        yield replace(finding, around=tuple(map(around, places[:3])))
 
 
 def _about_one(

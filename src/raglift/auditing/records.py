@@ -27,13 +27,13 @@ Kind = Literal[
 KINDS: dict[Kind, tuple[Literal["broken", "warning"], str]] = {
     "unresolved": ("broken", "it does not resolve in this text, and is left out"),
     "nowhere": ("broken", "its text occurs nowhere in the documents"),
-    "duplicate fact": ("broken", "two facts of a query are the same"),
+    "duplicate fact": ("broken", "two facts of a question are the same"),
     "missing chunk": ("broken", "no chunk has the id that it names"),
     "inexact": ("warning", "the document has its words in another form"),
     "several places": ("warning", "its text occurs several times, and only one place may be meant"),
     "short": ("warning", "under 20 characters, so that it may occur in many chunks by chance"),
-    "overlap": ("warning", "it shares text with another fact of its query, so that one hit may satisfy both"),
-    "unanswerable": ("warning", "a fact of a query that is said not to be answerable, and is not scored"),
+    "overlap": ("warning", "it shares text with another fact of its question, so that one hit may satisfy both"),
+    "unanswerable": ("warning", "a fact of a question that is said not to be answerable, and is not scored"),
 }
 """Each kind of finding: whether a label is broken by it, and what it means."""
 
@@ -84,6 +84,8 @@ class Finding:
     """Where the text is, the first few."""
     nearest: Nearest | None = None
     """For a text that occurs nowhere: what it may have been meant to be."""
+    around: tuple[str, ...] = ()
+    """For each of the first places, or for the nearest, the document, line and characters, and the text around it."""
 
     @property
     def is_broken(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from raglift.utilities.display import counted
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from raglift.auditing.records import ChunkingAudit, Finding, Kind
 
@@ -30,25 +31,62 @@ _PLACED = {
 }
 
 
-def audit_view(audit: Audit) -> Document:
-    """Return what is shown of an audit."""
+def audit_view(audit: Audit, *, most: int = _SHOWN) -> Document:
+    """Return what is shown of an audit: at most so many findings of each kind."""
     by_kind = _by_kind(audit)
     return Document(
         title=(
-            f"{audit.dataset}: {counted(audit.queries, 'query')} ({audit.labelled:,} labelled), "
+            f"{audit.dataset}: {counted(audit.queries, 'question')} ({audit.labelled:,} labelled), "
             f"{counted(audit.facts, 'fact')}, {counted(audit.passages, 'passage')}, "
             f"{counted(audit.documents, 'document')}"
         ),
-        lead=f"labels: {len(audit.broken):,} broken, {counted(len(audit.warnings), 'warning')}"
-        if audit.facts or audit.findings
-        else "labels: none; no query has one",
-        headline=table_from(_KINDS, list(by_kind.items()), "Findings by kind"),
+        lead=_lead(audit),
+        headline=table_from(_KINDS, list(by_kind.items()), "Faults by kind"),
         measured=(),
         warnings=audit.notes,
-        sections=tuple(_sections(audit, by_kind)),
+        sections=tuple(_sections(audit, by_kind, most)),
         labels=str(audit.label_sources),
         printed=Detail.DETAILS,
     )
+
+
+def faults_view(source: str, faults: Sequence[str]) -> Document:
+    """Return what is shown of labels that cannot be read."""
+    lead = f"{counted(len(faults), 'fault')} in {source}: nothing else was checked."
+    nothing = table_from(_KINDS, [], "")
+    return Document(
+        f"{source}: labels", lead, nothing, (), sections=(Section("Faults", entries=tuple(map(Entry, faults))),)
+    )
+
+
+def _lead(audit: Audit) -> str:
+    """Return how many questions have labels that no chunk can match, and what else is wrong."""
+    if not (audit.facts or audit.findings):
+        return "No question has a label."
+    unmatched = len({one.query_id for one in audit.findings if one.kind in _UNMATCHED})
+    twice = len({one.query_id for one in audit.broken if one.kind not in _UNMATCHED})
+    have = "has" if unmatched == 1 else "have"
+    said = [f"{unmatched:,} of {counted(audit.queries, 'question')} {have} a label that no chunk can match"] * bool(
+        unmatched
+    )
+    said += [f"{counted(twice, 'question')} with the same fact twice"] * bool(twice)
+    broken = "; ".join(said) or f"No label of {counted(audit.queries, 'question')} is broken"
+    return f"{broken}; {counted(len(audit.warnings), 'warning')}."
+
+
+_UNMATCHED = ("unresolved", "nowhere", "missing chunk")
+_MENDS: dict[Kind, str] = {
+    "unresolved": "Correct the label, so that it names text of the document as it is now.",
+    "nowhere": "Quote the document as it is now: replace the text of the label, or remove the label.",
+    "duplicate fact": "Remove one of the two facts.",
+    "missing chunk": "Name the id of a chunk of this index, or label the text itself.",
+    "inexact": "Nothing has to be done; to quote the document exactly, replace the text by what was found.",
+    "several places": "If one place is meant, quote more words, or name the document and the position.",
+    "short": "Quote more words around it.",
+    "overlap": "Make them alternatives of one fact, or shorten one of them.",
+    "unanswerable": "Remove the fact, or the mark that the question is not answerable.",
+}
+"""What to do about each kind of finding."""
 
 
 # The findings, by kind and one by one.
@@ -77,16 +115,17 @@ _KINDS: tuple[Column[_Group], ...] = (
 )
 
 
-def _sections(audit: Audit, by_kind: dict[Kind, list[Finding]]) -> Iterator[Section]:
+def _sections(audit: Audit, by_kind: dict[Kind, list[Finding]], most: int) -> Iterator[Section]:
     for kind, findings in by_kind.items():
         # Labels that are left out are nowhere else
-        limit = len(findings) if kind == "unresolved" else _SHOWN
+        limit = len(findings) if kind == "unresolved" else most
         left = len(findings) - limit
         more = (Entry(f"… and {left:,} more (all of them with --json, or in to_frame())"),) if left > 0 else ()
         yield Section(
             f"{KINDS[kind][0].capitalize()}: {kind} ({len(findings):,})",
+            (f"Mend: {_MENDS[kind]}",),
             entries=(*map(_entry, findings[:limit]), *more),
-            detail=Detail.DETAILS,
+            detail=Detail.SUMMARY if KINDS[kind][0] == "broken" else Detail.DETAILS,
         )
     if audit.chunkings:
         table = table_across(_measures(audit), audit.chunkings, _name, _CHUNKING)
@@ -95,11 +134,11 @@ def _sections(audit: Audit, by_kind: dict[Kind, list[Finding]]) -> Iterator[Sect
 
 def _entry(finding: Finding) -> Entry:
     text = f"{quoted(finding.query_id)} {finding.where}: {quoted(finding.text)}: {finding.detail}"
-    if finding.nearest is None:
-        return Entry(text)
-    place, likeness = finding.nearest.place, percent_text(finding.nearest.likeness, 0)
-    at = f"{quoted(place.doc_id)} from {place.start} to {place.end}"
-    return Entry(text, (Entry(f"nearest ({likeness} alike), {at}: {quoted(finding.nearest.text)}"),))
+    below = [f"in {around}" for around in finding.around]
+    if finding.nearest is not None:
+        likeness = percent_text(finding.nearest.likeness, 0)
+        below += [f"replace it by ({likeness} alike): {json.dumps(finding.nearest.text, ensure_ascii=False)}"]
+    return Entry(text, tuple(map(Entry, below)))
 
 
 # What each chunker does to the labels: a row for each figure, and a column for each chunker.

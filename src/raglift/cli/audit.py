@@ -11,6 +11,7 @@ import typer
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.auditing.relabelling import relabel
+from raglift.auditing.view import audit_view, faults_view
 from raglift.cli.arguments import CHUNKER
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import attributes, labels_json, print_json
@@ -21,6 +22,7 @@ from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
+from raglift.report.page.rendering import Page, write_page
 from raglift.utilities.display import lines_text, printable
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.validation import quoted
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from raglift.auditing.records import Audit, ChunkingAudit, Finding, Place
     from raglift.auditing.relabelling import Form, Relabelling
     from raglift.cli.labels import AuditDataset, Relabel
+    from raglift.rendering.document import Document
 
 
 _BROKEN = 1
@@ -38,6 +41,8 @@ _LISTED = 20
 
 def run(request: AuditDataset) -> None:
     """Check one dataset after the other, also after one that is unusable; with `--strict`, exit 1 for broken labels."""
+    if request.output is not None and len(request.datasets) > 1:
+        raise ConfigurationError(f"--output: found it with {len(request.datasets)} datasets; expected one")
     checked = [_check(dataset, request) for dataset in request.datasets]
     if request.as_json:
         records = [record for record, _ in checked]
@@ -68,6 +73,7 @@ def _check(source: str, request: AuditDataset) -> tuple[dict[str, Any], int]:
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if not request.as_json:
         print_document(view_of(audited), Console())
+    _write_page(audit_view(audited, most=1000), request)  # of each kind; JSON has all
     return _as_json(audited), _BROKEN if request.strict and audited.broken else 0
 
 
@@ -82,7 +88,20 @@ def _show_faults(error: DatasetError | CorpusError, documents: Path | None, requ
         is_labels = is_read and error.source != str(documents)
     lines = [f"raglift: error: {title}", *(f"  {fault}" for fault in error.faults)]
     sys.stderr.write(lines_text(lines) + "\n")
+    _write_page(
+        faults_view(
+            str(error.source) if isinstance(error, DatasetError) else "corpus",
+            [*map(str, error.faults)] or [str(error)],
+        ),
+        request,
+    )
     return _BROKEN if request.strict and is_labels else _UNUSABLE
+
+
+def _write_page(view: Document, request: AuditDataset) -> None:
+    if request.output is not None:
+        write_page(Page(**vars(view)), request.output)
+        sys.stderr.write(f"written to {request.output}\n")
 
 
 def _as_json(audited: Audit) -> dict[str, Any]:

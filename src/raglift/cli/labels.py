@@ -52,6 +52,7 @@ CorpusName = Annotated[
     run="raglift.cli.audit:run",
     examples=[
         "raglift labels check my.jsonl --documents docs/ --strict",
+        "raglift labels check mine -o labels.html",
         "raglift labels check mine --chunker recursive:400/40",
     ],
     exit_codes={1: "With --strict: labels are broken."},
@@ -80,6 +81,8 @@ class AuditDataset:
     """bge-small counts the chunks that exceed its token limit; any other counts none."""
     strict: bool = False
     """Exit with code 1 if labels are broken; warnings do not matter."""
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """Also write an HTML page of one dataset's labels: each fault with the text around it and what to do."""
     as_json: Annotated[bool, typer.Option("--json")] = False
     """Print JSON with every finding."""
 

@@ -104,6 +104,7 @@ def correct(
         confidence=confidence,
         relevant_from=relevant_from,
         without_grade=joined.without_grade,
+        **joined.disagreements(),
         figures=figures,
     )
 
@@ -137,6 +138,12 @@ class _Joined:
     judge: str
     scale: int | None
     """The highest grade; None if it is not known."""
+
+    def disagreements(self) -> dict[str, int]:
+        """Return how many pairs the model alone calls relevant, and how many people alone."""
+        of_frame = dict(zip(self.units.frame, (self.model >= self.relevant_from).tolist(), strict=True))
+        both = [(of_frame[pair], grade >= self.relevant_from) for pair, grade in self.units.human.items()]
+        return {"only_model": both.count((True, False)), "only_people": both.count((False, True))}
 
 
 def _join(

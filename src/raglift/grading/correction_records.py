@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Column, Document, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Document, Entry, Section, table_from
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.cells import figure_cell
-from raglift.report.format import confidence_text, interval_text, number_text, signed
+from raglift.report.format import (
+    confidence_text,
+    interval_in_words,
+    interval_text,
+    number_text,
+    percent_text,
+    signed,
+)
 from raglift.stats.paired_tests import FEW_QUERIES
 from raglift.utilities.display import counted
 
@@ -79,6 +87,10 @@ class Correction(Presentable):
     """The lowest grade that counts as relevant."""
     without_grade: int
     """How many pairs have no grade by the model; they count as irrelevant in its figures."""
+    only_model: int
+    """Of the pairs that people graded, how many the model alone calls relevant."""
+    only_people: int
+    """How many people alone call relevant."""
     figures: tuple[CorrectedFigure, ...]
     """For each metric: each system, lifts, then differences to the first system."""
 
@@ -98,6 +110,20 @@ class Correction(Presentable):
         raise KeyError(
             f"{metric} of {name!r}; there are {', '.join(f'{one.metric} of {one.name!r}' for one in self.figures)}"
         )
+
+    def further_grades(self, each: CorrectedFigure, share: float = 0.5) -> int | None:
+        """Return how many more pairs, or queries, people would have to grade for an interval this share as wide.
+
+        See `CorrectedTotal.sampled_for` for what that assumes.
+
+        Returns:
+            None without an interval, for a census, and for a population: what queries differ by needs more queries.
+        """
+        total = each.corrected
+        if each.reason or self.drawn == self.of or self.estimand == "population" or not total.width > 0.0:
+            return None
+        wanted = math.ceil(self.drawn * total.sampled_for(share) / total.sampled)
+        return max(min(wanted, self.of) - self.drawn, 0)
 
     @property
     def statement(self) -> str:
@@ -147,91 +173,122 @@ class Correction(Presentable):
 
 def correction_view(found: Correction) -> Document:
     """Return what is shown of corrected figures."""
-    quality = _table(found, _QUALITY, f"The judge, for these figures {found.statement}")
+    if all(each.kind != "lift" for each in found.figures):  # each system has one stage, which its name can do without
+        named = (replace(each, name=each.name.replace("/retrieve", "")) for each in found.figures)
+        found = replace(found, figures=tuple(named))
+    percent = confidence_text(found.confidence)
+    table = table_from(_columns(found), found.figures, f"Figures {found.statement}", confidence=percent)
+    metrics = [each.metric for each in found.figures]
+    lines = [place for place in range(1, len(metrics)) if metrics[place] != metrics[place - 1]]
     return Document(
         title=f"{found.name}: {found.statement}",
-        lead=f"{_estimand(found)} Judge: {found.judge}. {_design(found)}",
-        headline=_table(found, _FIGURES, f"Figures {found.statement}"),
+        lead=" ".join(_lead(found)),
+        headline=replace(table, sections=tuple(lines)),
         measured=(),
         warnings=tuple(_warnings(found)),
         notes=tuple(_notes(found)),
-        sections=(Section("How good is this judge, for this?", (_QUALITY_SAYS,), (quality,)),),
+        sections=(Section("How the figures were corrected", entries=tuple(map(Entry, _steps(found)))),),
     )
 
 
-_QUALITY_SAYS = "Bias: judge alone minus corrected. λ: the weight that the judge's grades get."
-_NAMES: tuple[Column[CorrectedFigure], ...] = (
-    Column("metric", lambda each: mean_title(each.metric), words=True),
-    Column("figure", lambda each: each.name, words=True),
-)
-_FIGURES: tuple[Column[CorrectedFigure], ...] = (
-    *_NAMES,
-    Column("judge alone", lambda each: _cell(each, each.judge, None), definition="by the model's grades of all pairs"),
-    Column(
-        "people alone",
-        lambda each: _cell(each, each.people.estimate, each.people.interval),
-        definition="by people's grades of the sample",
-        optional=True,
-    ),
-    Column(
-        "corrected",
-        lambda each: _cell(each, each.corrected.estimate, each.corrected.interval),
-        definition="by both, with the interval",
-    ),
-)
-_QUALITY: tuple[Column[CorrectedFigure], ...] = (
-    *_NAMES,
-    Column(
-        "bias",
-        lambda each: figure_cell(each.bias, each.bias_interval, signs=True),
-        definition="judge alone minus corrected",
-    ),
-    Column("λ", lambda each: number_text(each.corrected.tuning, 2), definition="the weight of the judge's grades"),
-    Column("graded", lambda each: f"{each.corrected.sampled:,}", definition="by people, of those that count here"),
-)
-
-
-def _table(found: Correction, columns: tuple[Column[CorrectedFigure], ...], caption: str) -> Table:
-    """Return the figures, with a line between metrics."""
-    first = [
-        number
-        for number, each in enumerate(found.figures)
-        if number and each.metric != found.figures[number - 1].metric
+def _columns(found: Correction) -> list[Column[CorrectedFigure]]:
+    return [
+        Column("metric", lambda each: mean_title(each.metric), words=True),
+        Column("figure", lambda each: each.name, words=True),
+        Column("by the model", lambda each: _figure(each, each.judge), definition="By its grades of all pairs"),
+        Column(
+            "corrected",
+            lambda each: _figure(each, each.corrected.estimate, each.corrected.interval),
+            definition="By the model's grades of all pairs, corrected by people's of the sample",
+        ),
+        Column(
+            "model's error",
+            lambda each: Cell(signed(each.bias) + " *" * each.is_biased, value=each.bias),
+            definition="By the model minus corrected; * where its figure is outside of the corrected interval",
+        ),
+        Column(
+            "more to halve",
+            lambda each: "–" if (more := found.further_grades(each)) is None else f"{more:,}",
+            definition=f"How many more {_units(found)} people would have to grade for an interval half as wide",
+        ),
     ]
-    percent = confidence_text(found.confidence)
-    return replace(table_from(columns, found.figures, caption, confidence=percent), sections=tuple(first))
 
 
-def _cell(each: CorrectedFigure, value: float, interval: Interval | None) -> Cell:
+def _units(found: Correction) -> str:
+    return "questions" if found.sampled == "queries" else "pairs"
+
+
+def _figure(each: CorrectedFigure, value: float, interval: Interval | None = None) -> Cell:
     return figure_cell(value, interval, signs=each.kind != "mean")
 
 
-def _estimand(found: Correction) -> str:
-    if found.estimand == "population":
-        return (
-            f"Estimated: the figures over all queries like these {found.queries:,}; intervals hold both what queries "
-            "differ by and the error of grading."
-        )
-    return (
-        f"Estimated: the figures of these {found.queries:,} queries and this pool if people had graded all of it; "
-        "intervals hold the error of grading only."
+def _lead(found: Correction) -> Iterator[str]:
+    """Yield what is believed of the first system, and of the first difference or lift."""
+    first = found.figures[0]
+    what = mean_title(first.metric)
+    if first.metric.name == "precision":
+        what = f"The share of relevant hits among the first {first.metric.k}"
+    yield (
+        f"{what} of {first.name} is {number_text(first.judge)} by the model's grades, and {_believed(found, first)} "
+        f"{found.statement}."
     )
+    other = next((each for each in found.figures if each.kind != "mean"), None)
+    if other is not None:
+        alone, believed = signed(other.judge), _believed(found, other)
+        undecided = "" if other.reason or _is_decided(other) else ", so which is better is not decided"
+        yield f"The {other.kind} {other.name} is {alone} by the model's grades, and {believed} corrected{undecided}."
 
 
-def _design(found: Correction) -> str:
+def _believed(found: Correction, each: CorrectedFigure, total: CorrectedTotal | None = None) -> str:
+    """Return a corrected figure, or that of people alone, with its interval."""
+    signs, total = each.kind != "mean", total or each.corrected
+    value = signed(total.estimate) if signs else number_text(total.estimate)
+    if each.reason or not total.width:
+        return value
+    interval = interval_in_words(total.interval, confidence_text(found.confidence), signs=signs)
+    return f"{value} ({interval})"
+
+
+def _is_decided(each: CorrectedFigure) -> bool:
+    """Whether the corrected interval of a difference excludes 0."""
+    return each.corrected.interval.low > 0.0 or each.corrected.interval.high < 0.0
+
+
+def _steps(found: Correction) -> Iterator[str]:
+    """Yield what the model's grades say, what people said, what is believed now, and what more grades would do."""
+    first, units, pairs = found.figures[0], _units(found), counted(found.pairs, "pair")
+    name = f"{mean_title(first.metric)} of {first.name}"
+    yield f"The model: by {found.judge}'s grades of {pairs}, {name} is {number_text(first.judge)}."
+    drawn = f"{found.drawn:,} of {found.of:,} {units} were drawn at random and"
     if found.drawn == found.of:
-        return f"People graded all {found.of:,} {found.sampled}: a census."
-    return f"{found.drawn:,} of {found.of:,} {found.sampled} were drawn at random."
+        drawn = f"all {found.of:,} {units} were"
+    differ = found.only_model + found.only_people
+    yield (
+        f"People: {drawn} graded. Of {counted(found.human_grades, 'pair')}, they disagree with the model on {differ:,} "
+        f"({percent_text(differ / found.human_grades, 0)}): {found.only_model:,} are relevant to the model alone, "
+        f"{found.only_people:,} to people alone. By their grades alone {name} is "
+        f"{_believed(found, first, first.people)}."
+    )
+    here = f"for these {found.queries:,} questions if people had graded every pair; chance is only in which were drawn"
+    if found.estimand == "population":
+        here = f"over all questions like these {found.queries:,}; the interval also holds what questions differ by"
+    yield f"Corrected: {name} is {_believed(found, first)}. It estimates the figure {here}."
+    if (grades := found.further_grades(first)) is not None:
+        said = f"More grades: about {grades:,} more {units} graded by people would halve this interval"
+        other = next((each for each in found.figures if each.kind != "mean" and not each.reason), None)
+        if other is not None and not _is_decided(other):
+            needed = found.further_grades(other, abs(other.corrected.estimate) / (other.corrected.width / 2.0))
+            said += f", and about {needed:,} more would decide on {other.name} if its corrected figure stayed as it is"
+        yield f"{said}. That assumes that the model errs on them as it does on those graded so far."
+    elif found.estimand == "population":
+        yield "More grades: they cannot take out what questions differ by, so label more questions as well."
 
 
 def _warnings(found: Correction) -> Iterator[str]:
     if found.estimand == "population" and found.queries < FEW_QUERIES:
-        yield (
-            f"{found.queries:,} queries, fewer than {FEW_QUERIES}: intervals for a population of queries may be too "
-            "narrow"
-        )
+        yield f"{found.queries:,} questions, fewer than {FEW_QUERIES}: intervals for a population may be too narrow"
     if found.without_grade:
-        yield f"{counted(found.without_grade, 'pair')} without a grade by the judge: irrelevant in its figures"
+        yield f"{counted(found.without_grade, 'pair')} without a grade by the model: irrelevant in its figures"
     reasons = dict.fromkeys(each.reason for each in found.figures if each.reason)
     for reason in reasons:
         names = ", ".join(
@@ -240,9 +297,10 @@ def _warnings(found: Correction) -> Iterator[str]:
         yield f"no interval: {names}: {reason}"
     wrong = [each for each in found.figures if each.kind != "mean" and _turned(each)]
     for each in wrong:
+        corrected = interval_text(each.corrected.estimate, each.corrected.interval, signs=True)
         yield (
-            f"the judge alone would mislead: {mean_title(each.metric)} of {each.name} is {signed(each.judge)} by its "
-            f"grades, and {interval_text(each.corrected.estimate, each.corrected.interval, signs=True)} corrected"
+            f"the model's grades alone would mislead: {mean_title(each.metric)} of {each.name} is "
+            f"{signed(each.judge)} by them, and {corrected} corrected"
         )
 
 
@@ -253,9 +311,15 @@ def _turned(each: CorrectedFigure) -> bool:
 
 
 def _notes(found: Correction) -> Iterator[str]:
-    yield (f"{confidence_text(found.confidence)} intervals: prediction-powered inference, power tuned (PPI++)")
+    if any(each.is_biased for each in found.figures):
+        yield "* the model's figure is outside of the corrected interval"
     yield (
-        f"a hit counts with its own grade, relevant from {found.relevant_from}; a query with nothing relevant counts 0"
+        f"a hit counts with its own grade, relevant from {found.relevant_from}; a question with nothing relevant "
+        "counts 0"
+    )
+    yield (
+        f"{confidence_text(found.confidence)} intervals by prediction-powered inference; what is computed and when it "
+        "holds: docs/reference/corrected_figures.md"
     )
 
 

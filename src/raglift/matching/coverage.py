@@ -115,6 +115,12 @@ class Covered:
         self.characters += end - start
         self._starts[first:last], self._ends[first:last], self._bridged[first:last] = [start], [end], [bridged]
 
+    def shared(self, start: int, end: int) -> int:
+        """Return how many of the characters from `start` to `end` are covered."""
+        touched = slice(bisect_left(self._ends, start), bisect_right(self._starts, end))
+        both = zip(self._starts[touched], self._ends[touched], strict=True)
+        return sum(min(end, last) - max(start, first) for first, last in both)
+
 
 def covered_matches(passages: PassageTable, overlaps: Matches, rule: MatchRule, text: Text) -> NDArray[np.int64]:
     """Return the rows of `overlaps` at which enough of a passage is first covered, at most one a passage.

@@ -19,12 +19,11 @@ from raglift.metrics.session_prefixes import first_calls, rank_in_call, satisfie
 from raglift.types.metric import Calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
-    from raglift.types.documents import Chunk
     from raglift.types.metric import Metric
 
 
@@ -162,7 +161,7 @@ def Recovery(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
 @metric(
     "redundancy",
     title="Redundancy",
-    formula="characters returned that the session had returned before / characters returned",
+    formula="characters returned that an earlier call had returned / characters returned",
     source="raglift",
     takes_k=False,
     needs_text=True,
@@ -173,17 +172,14 @@ def Recovery(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     vectorized=True,
 )
 def Redundancy(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
-    """Redundancy = characters that the session had returned before / characters returned. Range [0, 1].
+    """Redundancy = characters that an earlier call had returned / characters returned. Range [0, 1].
 
-    Of hits whose document and offsets are known, the same characters of the document; of others, the same text. A hit
-    that repeats another of its own call counts too. Less is better. A session without hits has no value.
+    Of hits whose document and offsets are known, the same characters of the document; of others, the same text. What
+    hits of one call share is not repeated. Less is better. A session without hits has no value.
     """
-    values = np.full(match_table.queries, np.nan)
-    for number, ranking in enumerate(match_table.rankings):
-        returned, again = seen_before(ranking.chunks)
-        if returned:
-            values[number] = again / returned
-    return values
+    found = np.array(list(repeated_characters(match_table)), dtype=np.float64).reshape(-1, 2)
+    returned, repeated = (sum_by(match_table.calls.query, column, match_table.queries) for column in found.T)
+    return np.where(returned > 0, per_query(repeated, returned), np.nan)
 
 
 @metric(
@@ -335,32 +331,24 @@ def _facts_found(match_table: MatchTable) -> NDArray[np.float64]:
     return count_by_query(first_satisfactions(match_table).query, match_table)
 
 
-def seen_before(chunks: tuple[Chunk, ...]) -> tuple[int, int]:
-    """Return how many characters hits have, and how many of these earlier ones of them had already.
-
-    Args:
-        chunks: in the order in which they came back.
-    """
-    found = list(characters_seen(chunks))
-    return sum(length for length, _ in found), sum(again for _, again in found)
-
-
-def characters_seen(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
-    """Yield, of each hit, how many characters it has, and how many of these earlier ones had already.
-
-    Args:
-        chunks: in the order in which they came back.
-    """
+def repeated_characters(match_table: MatchTable) -> Iterator[tuple[int, int]]:
+    """Yield, of each call, how many characters its hits have, and how many of these an earlier call had returned."""
+    calls, current = match_table.calls, -1
     texts: set[str] = set()
-    covered: dict[str, Covered] = defaultdict(Covered)
-    for chunk in chunks:
-        length, again = len(chunk.text), 0
-        if chunk.doc_id is not None and chunk.start is not None and chunk.end is not None and chunk.end > chunk.start:
-            length, document = chunk.end - chunk.start, covered[chunk.doc_id]
-            before = document.characters
-            document.add(chunk.start, chunk.end)
-            again = length - (document.characters - before)
-        elif chunk.text in texts:
-            again = length
-        texts.add(chunk.text)
-        yield length, again
+    documents: dict[str, Covered] = {}
+    for query, before, hits in zip(calls.query.tolist(), calls.before.tolist(), calls.hits.tolist(), strict=True):
+        if query != current:
+            current, texts, documents = query, set(), defaultdict(Covered)
+        chunks = match_table.rankings[query].chunks[before : before + hits]
+        placed, length, repeated = [], 0, 0
+        for chunk in chunks:
+            start, end = chunk.start, chunk.end
+            if chunk.doc_id is not None and start is not None and end is not None and end > start:
+                placed.append((chunk.doc_id, start, end))
+                length, repeated = length + end - start, repeated + documents[chunk.doc_id].shared(start, end)
+            else:
+                length, repeated = length + len(chunk.text), repeated + len(chunk.text) * (chunk.text in texts)
+        yield length, repeated
+        for doc_id, start, end in placed:
+            documents[doc_id].add(start, end)
+        texts.update(chunk.text for chunk in chunks)

@@ -73,6 +73,11 @@ def stage_mean_cell(evaluation: Evaluation, metric: Metric, confidence: float) -
     return mean_cell(metric, scores.mean(stage, metric), interval, TRUNCATED * evaluation.is_truncated(stage, metric))
 
 
+def without_bar(cell: Cell) -> Cell:
+    """Return a cell without its bar, for tables of many columns."""
+    return replace(cell, low=None, middle=None, high=None)
+
+
 def change_cell(found: Change | None, decimals: int = 3, emphasis: str = "", *, drawn: bool = True) -> Cell:
     """Return a difference with its interval, and a bar over that; `–` where there is none."""
     if found is None or math.isnan(found.mean):

@@ -263,6 +263,11 @@ def stage_title(name: str) -> str:
     return f"{known} {number}".rstrip()
 
 
+def shown_stage(evaluation: Evaluation, name: str) -> str:
+    """Return what to call a stage beside others: the searches of an agent are no retriever's."""
+    return "searches" if evaluation.run.has_sessions and name == "retrieve" else name
+
+
 def outcome_text(loss: OutcomeFacts, k: int) -> str:
     """Return the outcome of facts, in words: `found by rank 10`."""
     words = {

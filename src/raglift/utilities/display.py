@@ -83,7 +83,8 @@ def counted(count: int, noun: str) -> str:
     """Return a number with its noun: `1 query`, `312 queries`, `43 facts`."""
     if count == 1:
         return f"1 {noun}"
-    return f"{count:,} " + (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{count:,} {plural}"
 
 
 # Redaction of keys, tokens and passwords in messages and answers.

@@ -110,8 +110,8 @@ def test_agents_whose_hits_differ_in_length_are_compared_as_they_searched() -> N
 
 def test_print_markdown_and_notebooks_show_how_agents_searched(comparison: rl.Comparison) -> None:
     for text in (str(comparison), comparison.to_markdown(), comparison._repr_html_()):
-        for words in ("How the agents searched", "WastedCalls", "Where each fact was lost"):
+        for words in ("How the agents searched", "in vain", "Where each fact was lost"):
             assert words in text
     for text in (comparison.to_text(), comparison.to_markdown(), comparison._repr_html_()):
-        for words in ("after call", "after tokens"):
+        for words in ("after search", "tokens read"):
             assert words in text

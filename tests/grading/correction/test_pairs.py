@@ -56,7 +56,7 @@ def test_a_census_is_the_figure_by_people_with_no_width(world):
         difference = found.figure(metric, DIFFERENCE)
         assert difference.corrected.estimate == pytest.approx(means["second"] - means["first"])
         assert difference.corrected.width == 0
-    assert f"People graded all {of:,} pairs: a census." in " ".join(str(found).split())
+    assert f"People: all {of:,} pairs were graded." in " ".join(str(found).split())
 
 
 @pytest.mark.slow
@@ -86,8 +86,8 @@ def test_the_population_of_queries_is_less_certain(world):
     for one, other in zip(here.figures, everywhere.figures, strict=True):
         assert one.corrected.estimate == pytest.approx(other.corrected.estimate)
         assert other.corrected.width > one.corrected.width
-    assert "all queries like these 40" in str(everywhere)
-    assert "if people had graded all of it" in " ".join(str(here).split())
+    assert "questions like these 40" in " ".join(str(everywhere).split())
+    assert "if people had graded every pair" in " ".join(str(here).split())
 
 
 def test_a_sample_without_an_error_of_the_judge_has_the_interval_of_people(world):
@@ -151,12 +151,30 @@ def test_the_page_of_an_evaluation_or_a_comparison_has_the_corrected_figures(wor
     found = rl.correct(world.runs, world.graded, world.sample(100), metrics=["precision@10"])
     page = rl.compare(world.runs).report(tmp_path / "two.html", also=[found]).read_text(encoding="utf-8")
     assert "Figures corrected by 100 human grades" in page
-    assert "The judge, for these figures corrected by 100 human grades" in page
+    assert "How the figures were corrected" in page
     figure = found.figure("precision@10", found.figures[0].name)
     assert f"{figure.corrected.estimate:.3f}" in page
     one = world.runs["first"].report(tmp_path / "one.html", also=[found]).read_text(encoding="utf-8")
     assert "Figures corrected by 100 human grades" in one
     assert "corrected by" not in world.runs["first"].report(tmp_path / "alone.html").read_text(encoding="utf-8")
+
+
+def test_how_often_people_disagree_and_how_many_more_grades_halve_an_interval(world):
+    sample = world.sample(100)
+    found = rl.correct(world.runs, world.graded, sample, metrics=["precision@10"])
+    relevant = [(world.model[pair.query, pair.chunk] > 0, pair.grade > 0) for pair in sample.pairs]
+    assert found.only_model == sum(model and not people for model, people in relevant) > 0
+    assert found.only_people == sum(people and not model for model, people in relevant)
+    for figure in found.figures:
+        more = found.further_grades(figure)
+        wider = rl.correct(world.runs, world.graded, world.sample(100 + more), metrics=["precision@10"])
+        width = wider.figure("precision@10", figure.name).corrected.width
+        assert width == pytest.approx(figure.corrected.width / 2, rel=0.35)  # of one sample; by simulation elsewhere
+    assert found.further_grades(figure, 1.0) == 0
+    census = rl.correct(world.runs, world.graded, world.sample(found.of), metrics=["rbp@10"])
+    assert census.further_grades(census.figures[0]) is None
+    everywhere = rl.correct(world.runs, world.graded, sample, metrics=["precision@10"], estimand="population")
+    assert everywhere.further_grades(everywhere.figures[0]) is None
 
 
 def test_queries_marked_as_unanswerable_do_not_count():

@@ -35,7 +35,7 @@ def test_all_queries_are_a_census_of_every_metric(world):
         difference = found.figure(metric, DIFFERENCE)
         assert difference.corrected.estimate == pytest.approx(means[1] - means[0])
         assert difference.corrected.width == pytest.approx(0, abs=1e-12)
-    assert "People graded all 40 queries: a census." in " ".join(str(found).split())
+    assert "People: all 40 questions were graded." in " ".join(str(found).split())
 
 
 @pytest.mark.full
@@ -104,5 +104,5 @@ def test_a_population_of_few_queries_and_pairs_without_a_grade_are_warned_of(wor
     holes = replace(small.graded, grades=((NoAnswer("refused"), *rows[0][1:]), *rows[1:]))
     found = rl.correct(small.runs, holes, small.sample(100), estimand="population")
     text = " ".join(str(found).split())
-    assert "25 queries, fewer than 30: intervals for a population of queries may be too narrow" in text
-    assert "1 pair without a grade by the judge: irrelevant in its figures" in text
+    assert "25 questions, fewer than 30: intervals for a population may be too narrow" in text
+    assert "1 pair without a grade by the model: irrelevant in its figures" in text

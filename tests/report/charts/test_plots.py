@@ -159,7 +159,7 @@ def test_sessions_have_curves_over_calls_and_tokens(ranked: Any) -> None:
     after = [row["v"] for row in rows(patient.plot(), "v")]
     assert "recall_after_calls" in dir(patient.plot)
     assert (after[:3], after[-1]) == ([0.0, 0.5, 1.0], 1.0)  # from no call on
-    assert "50% after call 1" in patient.plot.recall_after_calls().description
+    assert "50% after search 1" in patient.plot.recall_after_calls().description
     assert "100% after" in patient.plot.recall_after_tokens().description
     both = rl.compare({"patient": patient, "hasty": hasty}).plot
     for chart in (both.recall_after_calls(), both.recall_after_tokens()):

@@ -101,10 +101,10 @@ def test_each_call_has_what_it_found_and_each_run_its_own_hits(page_of_one: Page
         ("who kept it", (), (), "timeout after 10 s"),
     ]
     lamp, keeper = len(TEXTS["lamp"]), len(TEXTS["keeper"])
-    assert [one.seen for one in first.calls] == [0.0, pytest.approx(lamp / (lamp + keeper)), None]
+    assert [one.repeated for one in first.calls] == [0.0, pytest.approx(lamp / (lamp + keeper)), None]
     assert (first.calls[0].tool, first.calls[0].arguments) == ("search", (("top", "3"), ("language", "en")))
-    assert (first.calls[0].tokens, first.calls[0].is_reported, first.calls[0].seconds) == (40, True, 0.5)
-    assert not first.calls[1].is_reported
+    assert first.calls[0].seconds == 0.5
+    assert sum(one.tokens for one in first.calls) == first.all_tokens == first.tokens[1]  # by one count, texts of hits
     assert first.outcomes == ("left_out", "found")
     assert [view.calls for view in who.views] == [(3, 2, 0), (1, 2, 0)]
     assert [view.found_by for view in who.views] == [(1, 2), (1, 2)]
@@ -139,16 +139,16 @@ def test_a_page_without_sessions_carries_nothing_of_them() -> None:
 
 def test_the_first_screen_has_figures_and_outcomes_of_sessions(page_of_one: Page) -> None:
     assert [tile.label for tile in page_of_one.tiles] == [
+        "Facts found",
+        "Searches per question",
+        "Facts in the answer's prompt",
         "SessionNDCG@10",
-        "Facts found by any call",
-        "Calls per question",
-        "Facts in the final context",
     ]
     assert [(share.label, share.count, share.outcome) for share in page_of_one.shares] == [
-        ("found, in the context", 1, "found"),
-        ("found, left out of the context", 1, "left_out"),
+        ("found, in the prompt", 1, "found"),
+        ("found, left out of the prompt", 1, "left_out"),
         ("dropped by the reranker", 1, "dropped"),
-        ("the session failed", 1, "failed"),
+        ("in failed sessions", 1, "failed"),
     ]
 
 
@@ -165,9 +165,9 @@ def test_means_before_and_after_are_over_the_queries_that_count_on_both_sides(
 def test_recall_after_each_call_is_drawn_and_in_words(evaluation: rl.Evaluation, page_of_one: Page) -> None:
     (section,) = (section for section in page_of_one.sections if section.heading == "Sessions")
     by_call, by_tokens = section.figures
-    assert (by_call.title, by_tokens.title[:26]) == ("Recall after each call", "Recall after so many token")
+    assert (by_call.title, by_tokens.title[:21]) == ("Recall after each search", "Recall by tokens read")
     # Of three queries, over their runs: (0.5 + 0.5) / 2, (0 + 1) / 2 and 0; then call 2 of the first adds a fact
-    assert "33% after call 1, 42% after call 2" in by_call.chart().description
+    assert "33% after search 1, 42% after search 2" in by_call.chart().description
     (points, *_) = by_call.chart().to_dict()["datasets"].values()
     assert [(row["k"], row["v"]) for row in points] == [
         (0, 0.0),
@@ -189,13 +189,15 @@ def item(page: Any, number: int) -> Any:
 def test_a_session_is_shown_call_by_call_with_its_final_context(open_page: Callable, page_of_one: Page) -> None:
     page = open_page(page_of_one, "#queries?query=who-and-when").page
     assert page.locator(".call .searched").all_inner_texts() == ["lamp lit year", "keeper of the lamp", "who kept it"]
-    assert item(page, 1).locator(".about").inner_text() == "search · 1 hit · 40 tokens · 500 ms"
+    assert page_of_one.queries is not None
+    tokens = page_of_one.queries.queries[0].sessions[0][0].calls[0].tokens
+    assert item(page, 1).locator(".about").inner_text() == f"search · 1 hit · {tokens} tokens · 500 ms"
     assert item(page, 1).locator(".arguments").inner_text().split() == ["top", "3", "language", "en"]
     assert item(page, 1).locator(".call-facts .news").inner_text().endswith("newly found: fact 1")
     assert item(page, 2).locator(".call-facts .again").inner_text().endswith("found again: fact 1")
-    assert "% seen before" in item(page, 2).locator(".about").inner_text()
-    assert item(page, 2).locator(".why").first.inner_text().endswith("already found by call 1")
-    assert item(page, 3).locator(".error").inner_text() == "This call failed: timeout after 10 s"
+    assert "% returned by an earlier search" in item(page, 2).locator(".about").inner_text()
+    assert item(page, 2).locator(".why").first.inner_text().endswith("already found by search 1")
+    assert item(page, 3).locator(".error").inner_text() == "This search failed: timeout after 10 s"
 
     assert item(page, 2).locator(".move").all_text_contents() == [
         "▲ 2 → 1 (up from rank 2)",
@@ -207,21 +209,20 @@ def test_a_session_is_shown_call_by_call_with_its_final_context(open_page: Calla
     assert dropped.locator(".rank").all_text_contents() == ["Rank 1", "Rank 3"]
 
     context = page.locator(".final-context")
-    assert context.locator(".from").all_inner_texts() == ["of no call", "call 2, rank 2"]
+    assert context.locator(".from").all_inner_texts() == ["of no search", "search 2, rank 2"]
     left_out = context.locator(".left-out-facts").inner_text()
-    assert left_out.endswith("Fact 1 was found by call 1 at rank 1 and left out.")
+    assert left_out.endswith("Fact 1 was found by search 1 at rank 1 and left out.")
     assert page.locator(".fact .standing").all_inner_texts() == [
-        "call 1, rank 2 → call 1, rank 1",
-        "call 2, rank 1 → call 2, rank 2",
+        "search 1, rank 2 → search 1, rank 1",
+        "search 2, rank 1 → search 2, rank 2",
     ]
     charts = page.locator(".session .step-chart svg")
     assert charts.first.get_attribute("aria-label") == (
-        "Recall after each call: 50% after call 1, 100% after call 2, 100% after call 3"
+        "Recall after each search: 50% after search 1, 100% after search 2, 100% after search 3"
     )
-    assert page_of_one.queries is not None
     first, last = page_of_one.queries.queries[0].sessions[0][0].tokens
     assert charts.nth(1).get_attribute("aria-label") == (
-        f"Recall after tokens: 50% after {first}, 100% after {last}, of {last}"
+        f"Recall by tokens read: 50% after {first}, 100% after {last}, of {last}"
     )
     page.emulate_media(media="print")
     assert item(page, 3).is_visible()
@@ -237,7 +238,7 @@ def test_runs_outcomes_and_numbers_of_calls_are_chosen_and_are_in_the_address(
     assert page.url.endswith("#queries?run=2&query=who-and-when")
     assert page.evaluate("document.activeElement.textContent").startswith("Run 2")
     assert page.locator(".call .searched").all_inner_texts() == ["maud ellery"]
-    assert page.locator(".fact-head .muted").all_inner_texts() == ["never asked for", "found"]
+    assert page.locator(".fact-head .muted").all_inner_texts() == ["never searched for", "found"]
     page.go_back()
     expect(page.locator(".call")).to_have_count(3)
     page.evaluate("location.hash = '#queries?run=2&query=steps'")
@@ -249,7 +250,7 @@ def test_runs_outcomes_and_numbers_of_calls_are_chosen_and_are_in_the_address(
     page.locator(".shares li a", has_text="left out").click()
     expect(page.locator(".rows .id")).to_have_text(["who-and-when"])
     page.get_by_role("button", name="All 4").click()
-    calls = page.get_by_label("Calls", exact=True)
+    calls = page.get_by_label("Searches", exact=True)
     assert calls.locator("option").all_inner_texts() == ["All (4)", "1 (3)", "3 (1)"]
     calls.select_option(label="3 (1)")
     assert "calls=3" in page.url

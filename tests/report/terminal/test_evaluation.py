@@ -58,7 +58,7 @@ Recall@1   0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  explor
 Where recall was lost
 Next: ask harder questions, or look at a lower k: all 2 facts are in the top 1.
 A perfect order of these candidates would reach Recall@1 1.000, NDCG@1 1.000.
-Where each fact of the labelled questions ended up
+Outcome of each fact
 outcome          facts  share  questions  for example
 ─────────────────────────────────────────────────────
 found by rank 1      2   100%          2

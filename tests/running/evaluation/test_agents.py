@@ -131,9 +131,9 @@ def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency():
     for options, said in (
         (
             {"reranker": lambda query, texts: [0.0] * len(texts)},
-            "reranker: found one with CompiledStateGraph, an agent",
+            "reranker: found one with LangGraph agent, an agent",
         ),
-        ({"latency": 5}, "latency: found 5 with CompiledStateGraph, an agent"),
+        ({"latency": 5}, "latency: found 5 with LangGraph agent, an agent"),
     ):
         agent = Agent()
         with pytest.raises(ConfigurationError, match=said):
@@ -144,7 +144,7 @@ def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency():
 def test_settings_of_depth_have_no_effect_on_an_agent_and_it_is_said():
     notes = rl.evaluate(Agent().graph, DATASET, depth="deep", k=7).notes
     for setting in ("k=7", "depth='deep'"):
-        assert f"CompiledStateGraph: an agent asks for as many hits as it chooses, so {setting} has no effect" in notes
+        assert f"LangGraph agent: an agent asks for as many hits as it chooses, so {setting} has no effect" in notes
 
 
 def test_a_system_that_is_asked_once_is_not_asked_several_times():

@@ -375,10 +375,10 @@ def session_chart(analyses: Mapping[str, SessionAnalysis], baseline: str = "", *
     title = session_title(analyses, in_tokens=in_tokens)
     return lines_chart(
         lines,
-        Axis("tokens of all hits so far" if in_tokens else "calls made", ",d", (0, last), calls),
+        Axis("tokens read" if in_tokens else "searches made", ",d", (0, last), calls),
         Axis("recall", "%", (0, 1)),
         title=title,
-        description=f"{title}. {_points_in_words(points, 'after tokens' if in_tokens else 'after call')}.",
+        description=f"{title}. {_points_in_words(points, 'after tokens' if in_tokens else 'after search')}.",
         in_steps=True,
     )
 
@@ -391,9 +391,9 @@ def session_points(found: SessionAnalysis, *, in_tokens: bool) -> list[tuple[int
 def session_title(analyses: Mapping[str, SessionAnalysis], *, in_tokens: bool) -> str:
     """Return the title of a chart of sessions."""
     if not in_tokens:
-        return "Recall after each call"
+        return "Recall after each search"
     is_estimated = any(one.tokens_estimated for one in analyses.values())
-    return f"Recall after so many tokens{' (about four characters each)' if is_estimated else ''}"
+    return f"Recall by tokens read{' (about four characters each)' if is_estimated else ''}"
 
 
 _POINTS_IN_WORDS = 8

@@ -14,7 +14,7 @@ from raglift.analysis.shared_queries import check_same_rule, shared_queries
 from raglift.analysis.upper_bound import depth_of, match_tables_of, rule_of
 from raglift.metrics.computing import score, title
 from raglift.metrics.registry import MEASURES
-from raglift.report.format import rule_in_words
+from raglift.report.format import rule_in_words, shown_stage
 from raglift.report.page.matched_hits import Chunks, Matched, spans_of
 from raglift.report.page.query_browser import (
     MAX_BYTES,
@@ -138,6 +138,7 @@ class _Answers:
     ) -> None:
         scores = evaluation.scores
         self.system, self.stages = system, scores.stages
+        self.titles = {stage: shown_stage(evaluation, stage) for stage in scores.stages}
         self._evaluation, self._places = evaluation, places
         self._stages = [Matched.of(judged) for judged in evaluation.match_table]
         self._values = (
@@ -197,20 +198,19 @@ class _Answers:
 def _views(answers: Sequence[_Answers]) -> tuple[View, ...]:
     alone = len(answers) == 1
     return tuple(
-        View("" if alone else one.system, stage, _stage_title(stage, one.stages) if alone else _title(one, stage))
+        View("" if alone else one.system, stage, _title(one, stage, alone=alone))
         for one in answers
         for stage in one.stages
     )
 
 
-def _title(answers: _Answers, stage: str) -> str:
-    return answers.system if len(answers.stages) == 1 else f"{answers.system}: {stage}"
-
-
-def _stage_title(stage: str, stages: Sequence[str]) -> str:
-    """Return what to call a stage of the only system there is."""
+def _title(answers: _Answers, stage: str, *, alone: bool) -> str:
+    """Return what to call a stage, of the only system there is or of one of several."""
+    stages, shown = answers.stages, answers.titles[stage]
+    if not alone:
+        return answers.system if len(stages) == 1 else f"{answers.system}: {shown}"
     place = {stages[0]: "before", stages[-1]: "after"}.get(stage) if len(stages) > 1 else None
-    return f"{place} ({stage})" if place else stage
+    return f"{place} ({shown})" if place else shown
 
 
 _LONGEST = 2000
@@ -305,13 +305,12 @@ def _shown_call(call: Call, found: CallFindings) -> ShownCall:
         query=shorten(call.query, _LONGEST),
         tool=shorten(call.tool, _LONGEST),
         arguments=_arguments(call.arguments),
-        tokens=found.tokens if call.tokens is None else call.tokens,
-        is_reported=call.tokens is not None,
+        tokens=found.tokens,
         seconds=call.seconds,
         error=None if call.error is None else shorten(call.error, _LONGEST),
         new=found.new,
         again=found.again,
-        seen=found.seen / found.characters if found.characters else None,
+        repeated=found.repeated / found.characters if found.characters else None,
     )
 
 

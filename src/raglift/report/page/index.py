@@ -1,30 +1,36 @@
-"""The index of a folder of runs: every run with its main figures, newest first, and the sweeps beside them."""
+"""The index of a folder of runs: every run with its main figures, by dataset and system, and the sweeps beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import PurePath
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.paired_statistics import is_quality, primary_of
+from raglift.analysis.scoring import with_metrics
+from raglift.analysis.shared_queries import system_name
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Section, table_from
-from raglift.report.cells import decided_cell, stage_mean_cell
-from raglift.report.format import confidence_text
+from raglift.report.cells import decided_cell, figure_cell, mean_cell, stage_mean_cell, without_bar
+from raglift.report.format import confidence_text, decimals_of, percent_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
 from raglift.report.views.parts import cost_columns, definition_of, mean_after, named_columns
 from raglift.stats.intervals import CONFIDENCE
+from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.rendering.document import Table
     from raglift.results.evaluation import Evaluation
-    from raglift.types.metric import Metric
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,31 @@ class IndexedRun:
     def timestamp(self) -> float:
         """When it began, in seconds; 0 if that is not known."""
         return 0.0 if self.started is None else self.started.timestamp()
+
+    @property
+    def system(self) -> str:
+        """What the system is called."""
+        return system_name(self.evaluation)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The settings that the run recorded, as texts: its chunker, embedding model, retriever, reranker."""
+        recorded = self.evaluation.run.spec.get("parts")
+        return {
+            str(name): str(value).removesuffix(":characters")
+            for name, value in (recorded if isinstance(recorded, Mapping) else {}).items()
+        }
+
+    @property
+    def chunks(self) -> str:
+        """The chunker, else the number of chunks; empty where neither is known."""
+        known = self.evaluation.run.inventory
+        return self.parts.get("chunker", "" if known is None else counted(known.chunks, "chunk"))
+
+    @property
+    def series(self) -> tuple[object, ...]:
+        """What runs have in common that differ in time alone."""
+        return self.system, self.parts, self.chunks, self.evaluation.run.spec.get("dataset")
 
 
 @dataclass(frozen=True)
@@ -79,44 +110,91 @@ def index_page(
     Raises:
         ConfigurationError: no run scored the metric, or it is not a measure of quality.
     """
-    decides = _shown_metric(runs, primary)
+    if primary is not None:
+        primary = primary_of(primary, list(dict.fromkeys(one for run in runs for one in run.evaluation.scores.metrics)))
     newest = sorted(runs, key=lambda run: (-run.timestamp, run.name))
-    datasets = dict.fromkeys(run.evaluation.dataset.name for run in newest)
+    by_dataset: dict[str, list[IndexedRun]] = {}
+    for run in newest:
+        by_dataset.setdefault(run.evaluation.dataset.name, []).append(run)
+    first, *others = (_table(name, of_dataset, primary) for name, of_dataset in by_dataset.items())
+    systems = counted(len({run.system for run in runs}), "system")
+    on = next(iter(by_dataset)) if not others else counted(len(by_dataset), "dataset")
     return Page(
         title=f"Folder {folder}",
-        lead=f"{counted(len(runs), 'run')} on {', '.join(datasets)}",
-        headline=table_from(
-            _columns(newest, decides),
-            newest,
-            f"{mean_title(decides)} of each run, newest first",
-            sortable=True,
-            confidence=confidence_text(CONFIDENCE),
-        ),
+        lead=f"{counted(len(runs), 'run')} of {systems} on {on}; the newest, {newest[0].name}, {_achieved(newest[0])}.",
+        headline=first,
         measured=(),
         warnings=tuple(warnings),
-        notes=("Only runs on the same dataset can be compared.",) if len(datasets) > 1 else (),
-        sections=(Section("Sweeps", tables=(_sweep_table(sweeps),)),) if sweeps else (),
+        notes=(
+            *dict.fromkeys(_shown_metric(of_dataset, primary)[1] for of_dataset in by_dataset.values()),
+            *(note for name, of_dataset in by_dataset.items() for note in _apart(folder, name, of_dataset)),
+        ),
+        sections=(
+            *(Section(name, tables=(table,)) for name, table in zip(list(by_dataset)[1:], others, strict=True)),
+            *([Section("Sweeps", tables=(_sweep_table(sweeps),))] if sweeps else []),
+        ),
     )
 
 
-def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | str | None) -> Metric:
-    scored = [run.evaluation.scores.metrics for run in runs]
+def _table(dataset: str, newest: Sequence[IndexedRun], primary: Metric | None) -> Table:
+    """Return the runs on one dataset by system: those with the newest run first."""
+    decides, _ = _shown_metric(newest, primary)
+    systems = list(dict.fromkeys(run.system for run in newest))
+    shown = sorted(newest, key=lambda run: systems.index(run.system))
+    caption = f"{dataset}: {mean_title(decides)} of each run, by system, newest first; dates in UTC"
+    return table_from(_columns(shown, decides), shown, caption, sortable=True, confidence=confidence_text(CONFIDENCE))
+
+
+def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | None) -> tuple[Metric, str]:
+    """Return the metric that is shown of the runs on one dataset, and why it is this one."""
     if primary is not None:
-        return primary_of(primary, list(dict.fromkeys(metric for metrics in scored for metric in metrics)))
-    shared = [metric for metric in scored[0] if all(metric in metrics for metrics in scored)]
-    return primary_of(None, shared or scored[0])
+        return primary, f"{mean_title(primary)} is shown because --primary names it."
+    scored = Counter(metric for run in runs for metric in run.evaluation.scores.metrics if is_quality(metric))
+    most = max(scored.values(), default=0)
+    decides = primary_of(None, [metric for metric, count in scored.items() if count == most])
+    known = f"{'all' if most == len(runs) else 'most'} runs on {runs[0].evaluation.dataset.name}"
+    return decides, f"{mean_title(decides)} is shown because {known} have it; --primary chooses another metric."
+
+
+def _achieved(run: IndexedRun) -> str:
+    """Return how good a run is, as what a sentence says of it."""
+    first, known = Metric("hit_rate", 1), run.evaluation.scores.metrics
+    if first in known:
+        return f"puts the right passage first for {percent_text(mean_after(run.evaluation, first), 0)} of questions"
+    if not any(map(is_quality, known)):
+        return "has no measure of quality"
+    decides = primary_of(None, known)
+    return f"has {mean_title(decides)} {mean_cell(decides, mean_after(run.evaluation, decides)).text}"
+
+
+def _apart(folder: str, dataset: str, runs: Sequence[IndexedRun]) -> Iterator[str]:
+    """Yield how to compare the runs on a dataset, if they have different chunks."""
+    newest = {run.chunks: run for run in reversed(runs) if run.chunks}
+    if len(newest) > 1:
+        command = " ".join(quote(str(PurePath(folder) / run.name)) for run in newest.values())
+        yield (
+            f"Runs on {dataset} have different chunks ({', '.join(newest)}), so equal numbers of hits make prompts of "
+            f"different sizes. A comparison page compares them at one prompt size: raglift report {command}"
+        )
 
 
 def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[IndexedRun]]:
     columns = [
         Column[IndexedRun]("run", lambda run: Cell(run.name, link=run.link), words=True),
-        Column[IndexedRun]("dataset", lambda run: run.evaluation.dataset.name, words=True),
-        Column[IndexedRun]("date", _date_cell),
+        Column[IndexedRun]("system", lambda run: run.system, words=True),
         Column[IndexedRun](
             mean_title(primary),
             lambda run: stage_mean_cell(run.evaluation, primary, CONFIDENCE),
             definition=definition_of(primary),
         ),
+        Column[IndexedRun](
+            "change",
+            lambda run: _change_cell(run, runs, primary),
+            definition=f"{mean_title(primary)} minus the one before, by the same system, settings and questions; "
+            "raglift compare tests whether it is significant",
+        ),
+        Column[IndexedRun]("date", _date_cell),
+        *map(_setting_column, _differing(runs)),
     ]
     if any(len(run.evaluation.scores.stages) > 1 for run in runs):
         columns.append(
@@ -129,25 +207,58 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
     named = dict.fromkeys(metric for run in runs for metric in run.evaluation.named_metrics(primary))
     columns += named_columns(
         (metric for metric in named if metric != primary),
-        lambda run, metric: stage_mean_cell(run.evaluation, metric, CONFIDENCE),
+        lambda run, metric: without_bar(stage_mean_cell(run.evaluation, metric, CONFIDENCE)),
     )
     columns += [
-        Column("facts found", lambda run: _facts_cell(run.evaluation, primary), definition="Up to the metric's depth"),
-        Column("failed", lambda run: _failed_cell(run.evaluation), definition="Queries that failed"),
+        Column(
+            "facts found", lambda run: _facts_cell(run.evaluation, primary), definition="Up to the depth of the metric"
+        ),
+        Column("failed", lambda run: _failed_cell(run.evaluation), definition="Questions that failed"),
     ]
-    return columns + cost_columns(
-        runs, primary, lambda run, metric: mean_after(run.evaluation, metric), lambda run: run.evaluation
-    )
+    columns += cost_columns(runs, primary, _cost, lambda run: run.evaluation)
+    empty = {"change": "–", "failed": "0"}
+    return [one for one in columns if {one.cell_of(run).text for run in runs} != {empty.get(one.title)}]
+
+
+def _differing(runs: Sequence[IndexedRun]) -> list[str]:
+    """Return the recorded settings that differ, without those that the names of systems tell."""
+    found = set()
+    for name in dict.fromkeys(name for run in runs for name in run.parts):
+        by_system = {run.system: run.parts.get(name) for run in runs} if name in ("retriever", "reranker") else {}
+        if any(run.parts.get(name) != by_system.get(run.system, runs[0].parts.get(name)) for run in runs):
+            found.add(name)
+    return sorted(found)
+
+
+def _setting_column(name: str) -> Column[IndexedRun]:
+    return Column(name, lambda run: Cell(run.parts[name]) if name in run.parts else Cell("–", "muted"), words=True)
+
+
+def _change_cell(run: IndexedRun, runs: Sequence[IndexedRun], metric: Metric) -> Cell:
+    """Return the change to the run before of the same system, settings and questions; `–` without one."""
+    earlier = [one for one in runs if one.series == run.series and one.timestamp < run.timestamp]
+    if not earlier:
+        return Cell("–", "muted")
+    before = max(earlier, key=lambda one: one.timestamp)
+    change = mean_after(run.evaluation, metric) - mean_after(before.evaluation, metric)
+    return figure_cell(change, None, decimals_of(metric), signs=True)
+
+
+def _cost(run: IndexedRun, metric: Metric) -> float:
+    """Return the mean of a cost, computed where it was not scored; of an agent, over all hits of a question."""
+    asked = replace(metric, depth=None) if run.evaluation.run.has_sessions else metric
+    return run.evaluation.once(("cost", asked), lambda: mean_after(with_metrics(run.evaluation, [asked]), asked))
 
 
 def _date_cell(run: IndexedRun) -> Cell:
-    return Cell("–") if run.started is None else Cell(f"{run.started:%Y-%m-%d %H:%M}", value=run.timestamp)
+    moment = None if run.started is None else run.started.astimezone(UTC)
+    return Cell("–") if moment is None else Cell(f"{moment:%Y-%m-%d %H:%M}", value=run.timestamp)
 
 
 def _lift_cell(evaluation: Evaluation, metric: Metric) -> Cell:
     if len(evaluation.scores.stages) == 1 or metric not in evaluation.scores.metrics:
         return Cell("–", "muted")
-    return decided_cell(reranker_lift(evaluation, primary=metric, moved=0).row())
+    return without_bar(decided_cell(reranker_lift(evaluation, primary=metric, moved=0).row()))
 
 
 def _facts_cell(evaluation: Evaluation, metric: Metric) -> Cell:

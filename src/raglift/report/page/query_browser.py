@@ -106,7 +106,7 @@ class ShownCall:
     query: str
     """The text that was searched for."""
     tokens: int
-    """The tokens of what came back."""
+    """The tokens of the texts of its hits."""
     new: tuple[int, ...]
     """The facts that it found first, from 0."""
     again: tuple[int, ...] = ()
@@ -115,14 +115,12 @@ class ShownCall:
     """The name of the tool; empty where it is not known."""
     arguments: tuple[tuple[str, str], ...] = ()
     """What else the tool was given, as names and texts."""
-    is_reported: bool = False
-    """Whether the agent's framework counted the tokens; else they are those of the texts of hits."""
     seconds: float | None = None
     """How long it took; None if unknown."""
     error: str | None = None
     """Why it failed; None if it did not."""
-    seen: float | None = None
-    """The share of its characters that the session had returned before; None without hits."""
+    repeated: float | None = None
+    """The share of its characters that an earlier call had returned; None without hits."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ from raglift.report.views.parts import (
     slices_table,
     truncation,
 )
-from raglift.report.views.sessions import agents_sections
+from raglift.report.views.sessions import agents_sections, agents_sentence
 from raglift.report.views.tiles import comparison_tiles
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import TIED
@@ -114,7 +114,7 @@ def comparison_view(comparison: Comparison, *, detail: Detail = Detail.DETAILS) 
     of_agents = () if agents is None else agents_sections(agents, comparison.baseline)
     return Document(
         title=f"{baseline.dataset.name}: {counted(len(comparison.names), 'system')} compared",
-        lead=comparison_sentence(comparison),
+        lead=" ".join(filter(None, [agents_sentence(agents, comparison.baseline), comparison_sentence(comparison)])),
         headline=comparison_headline(comparison),
         measured=(
             *measured_together(comparison, match=str(rule_of(baseline))),

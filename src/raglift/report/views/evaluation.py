@@ -33,6 +33,7 @@ from raglift.report.format import (
     marks,
     method_text,
     rule_in_words,
+    shown_stage,
     signed,
     stage_title,
 )
@@ -60,7 +61,7 @@ from raglift.report.views.parts import (
     slices_table,
     truncation,
 )
-from raglift.report.views.sessions import session_next_step, session_shares, sessions_section
+from raglift.report.views.sessions import session_next_step, session_sentence, session_shares, sessions_section
 from raglift.report.views.tiles import evaluation_tiles, shares_of
 from raglift.stats.intervals import CONFIDENCE
 from raglift.utilities.display import BEYOND, TRUNCATED, counted
@@ -115,6 +116,8 @@ def lift_view(lift: Lift, *, detail: Detail = Detail.DETAILS) -> Document:
 def _document(found: Findings, detail: Detail) -> Document:
     evaluation, lift, primary, searched = found.evaluation, found.lift, found.primary, found.sessions
     lead = one_stage_sentence(evaluation, primary, found.confidence) if lift is None else lift_sentence(lift)
+    if searched is not None:  # an agent: what it found comes before what a reranker changed
+        lead = " ".join(filter(None, [session_sentence(searched), "" if lift is None else lead])) or lead
     first = evaluation_headline(evaluation, lift, primary, found.confidence)
     tiles: tuple[Tile, ...] = ()
     if found.all_failed:
@@ -162,7 +165,7 @@ def _about(evaluation: Evaluation, match: str) -> tuple[str, ...]:
     profile = "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
     candidates = counted(candidates_of(evaluation.run.spec), "candidate")
     if evaluation.run.has_sessions:
-        candidates = counted(sum(len(trace.calls or ()) for trace in evaluation.run.traces), "call")
+        candidates = counted(sum(len(trace.calls or ()) for trace in evaluation.run.traces), "search")
     return (f"{queries_text(evaluation.dataset)}; {candidates}; match by {match}{profile}",)
 
 
@@ -225,7 +228,10 @@ def _title(evaluation: Evaluation) -> str:
 def evaluation_headline(evaluation: Evaluation, lift: Lift | None, primary: Metric, confidence: float) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = _few(evaluation, primary, evaluation.scores.metrics)
-    columns, caption = _stage_columns(evaluation, confidence), f"{evaluation.before}, with intervals"
+    columns, caption = (
+        _stage_columns(evaluation, confidence),
+        f"{shown_stage(evaluation, evaluation.before)}, with intervals",
+    )
     if lift is not None:
         columns, caption = _lift_columns(lift, "before"), "Before and after reranking, with intervals"
         columns.append(Column("", lambda metric: _verdict_cell(lift.row(metric)), words=True))
@@ -311,7 +317,7 @@ def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
 
     columns: list[Column[Metric]] = [
         Column("metric", mean_title, words=True),
-        Column(f"before ({evaluation.before})", before),
+        Column(f"before ({shown_stage(evaluation, evaluation.before)})", before),
         *map(between, evaluation.scores.stages[1:-1]),
         Column(f"after ({evaluation.after})", after),
         Column("lift", test(0)),

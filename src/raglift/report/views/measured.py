@@ -30,6 +30,8 @@ _AROUND = ("python", "machine", "system", "processor", "cores")
 def measured(evaluation: Evaluation, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
     """Return what was measured of one system, as names and values."""
     stages = [(stage_title(stage.name), stage.system) for stage in evaluation.run.stages]
+    if evaluation.run.has_sessions:
+        stages[0] = ("Agent", stages[0][1])
     return (*stages, *_rows([evaluation], primary, match))
 
 

@@ -194,7 +194,7 @@ def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
 
 def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
     """Return the outcome of the facts: of one system a row per outcome, of several a row per system."""
-    caption = "Where each fact of the labelled questions ended up"
+    caption = "Outcome of each fact"
     if len(losses) == 1:
         (only,) = losses.values()
         return outcome_table(caption, only.losses, only.facts, lambda loss: outcome_text(loss, only.k))

@@ -46,7 +46,7 @@ def evaluation_tiles(found: Findings) -> tuple[Tile, ...]:
     """
     evaluation, lift, primary = found.evaluation, found.lift, found.primary
     if found.sessions is not None:
-        tiles = [_primary_tile(found), *session_tiles(found.sessions)]
+        tiles = [*session_tiles(found.sessions), _primary_tile(found)]
     else:
         depths = dict.fromkeys(depth for depth in (1, primary.k) if depth is not None)
         rates = [metric for depth in depths if (metric := Metric("hit_rate", depth)) != primary]

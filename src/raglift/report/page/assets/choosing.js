@@ -3,7 +3,7 @@
 // Of several systems none comes before another, but one stands on the left.
 function ordersOf(data) {
   const orders = metricOrders(data);
-  if (data.queries.some(({ sessions }) => sessions)) orders.splice(-1, 0, ["calls", "Most calls first"]);
+  if (data.queries.some(({ sessions }) => sessions)) orders.splice(-1, 0, ["calls", "Most searches first"]);
   return orders;
 }
 

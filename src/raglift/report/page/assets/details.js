@@ -127,7 +127,7 @@ function placeOfFact(data, query, fact, view, state) {
 }
 
 function placesTold([left, right], before, after) {
-  const ofSession = [left, right].some((told) => told.startsWith("call"));
+  const ofSession = [left, right].some((told) => told.startsWith("search"));
   return ofSession ? (left === right ? left : `${left} → ${right}`) : standing(before, after);
 }
 

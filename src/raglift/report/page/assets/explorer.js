@@ -181,7 +181,7 @@ function controlsOf(data, state, choose, changeViews) {
     changeViews();
   }));
   const tags = choice("Tag", "tag", [], set("tag", (value) => (value === "" ? "" : Number(value))));
-  const calls = choice("Calls", "calls", [], set("calls", (value) => (value === "" ? "" : Number(value))));
+  const calls = choice("Searches", "calls", [], set("calls", (value) => (value === "" ? "" : Number(value))));
   const row = element("div", { class: `controls${data.views.length > 2 ? " many" : ""}`, role: "search", "aria-label": "Choose questions" },
     element("div", { class: "choice wide" }, element("label", { for: "search" }, "Search"), search),
     data.tags.length ? tags : null,

@@ -117,7 +117,7 @@ function reason(query, [fact, passage, direction, counts, satisfies, covered], e
   const share = covered === null ? "a part" : `${percent(covered)}%`;
   const named = query.facts[fact].length > 1 ? which : `the passage of ${which}`;
   const call = earlier?.get(fact);
-  const end = call === undefined ? (satisfies ? ": found here" : "") : `: ${satisfies ? "better than" : "already found by"} call ${call}`;
+  const end = call === undefined ? (satisfies ? ": found here" : "") : `: ${satisfies ? "better than" : "already found by"} search ${call}`;
   if (!counts) return `covers ${share} of ${which}, ${satisfies ? `which completes it together with ${earlier ? "earlier hits" : "the hits above"}` : "not a match by itself"}`;
   if (direction === 0) return `contains ${named}${end}`;
   if (direction === 1) return `lies inside ${named}${covered === null ? "" : `, ${share} of it`}${end}`;

@@ -113,7 +113,7 @@ function queryRow(query, data, state, address) {
   return element("li", null, element("a", { href: address(query), tabindex: -1 },
     element("span", { class: "asked", dir: "auto" }, short(query.text || query.id, 240)),
     element("span", { class: "values" }, values),
-    element("span", { class: "about" }, element("bdi", { class: "id" }, short(query.id, 32)), calls === null ? null : element("span", null, plural(calls, "call")), tags),
+    element("span", { class: "about" }, element("bdi", { class: "id" }, short(query.id, 32)), calls === null ? null : element("span", null, plural(calls, "search", "searches")), tags),
   ));
 }
 

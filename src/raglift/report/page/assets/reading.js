@@ -13,18 +13,18 @@ function outcomeNames(data, { left, right }) {
   const title = (view) => short(data.views[view].title, 28);
   const quoted = (view) => `“${title(view)}”`;
   const agent = hasSessions(data, right);
-  const top = `the first ${plural(data.k, "hit")}${agent ? " of a call" : ""}`;
+  const top = `the first ${plural(data.k, "hit")}${agent ? " of a search" : ""}`;
   const only = (one, other) => `A fact is in ${top} of ${quoted(one)}, and not in those of ${quoted(other)}`;
   const of = left === right ? "" : ` of ${quoted(right)}`;
   return [
     ["fixed", same ? "Fixed" : `Found only by ${title(right)}`, only(right, left)],
     ["broken", same ? "Broken" : `Found only by ${title(left)}`, only(left, right)],
-    ["found", "Found", agent ? `Every fact reached the final context${of}, or was found where that is not known` : `Every fact is in ${top}${of}`],
-    ["left_out", "Left out of the context", "A fact was found by a call, and did not reach the final context"],
+    ["found", "Found", agent ? `Every fact reached the prompt of the answer${of}, or was found where that is not known` : `Every fact is in ${top}${of}`],
+    ["left_out", "Left out of the prompt", "A fact was found by a search, and did not reach the prompt of the answer"],
     ["below_k", "Ranked too low", `A fact is among the hits${of}, but below rank ${data.k}`],
     ["dropped", "Dropped by the reranker", "A fact was among the hits of an earlier stage, and a later one dropped it"],
-    ["asked", "Asked for, not retrieved", "A call asked for a fact, and no call retrieved it"],
-    ["never_asked", "Never asked for", "No call asked for a fact"],
+    ["asked", "Searched for, but not retrieved", "A search asked for a fact, and none retrieved it"],
+    ["never_asked", "Never searched for", "No search asked for a fact"],
     ["not_retrieved", "Not retrieved", "A fact is not among the hits of any stage, although no chunking is known to have cut it"],
     ["not_attainable", "Lost in chunking", "A fact is cut by the chunking, so that no chunk can match it"],
     ["failed", "Failed", "The question failed"],
@@ -42,9 +42,9 @@ const FATES = {
   missed: "not retrieved, or lost in chunking",
   not_attainable: "lost in chunking: no chunk can match it",
   failed: "the question failed",
-  left_out: "found, left out of the context",
-  asked: "asked for, not retrieved",
-  never_asked: "never asked for",
+  left_out: "found, left out of the prompt",
+  asked: "searched for, but not retrieved",
+  never_asked: "never searched for",
 };
 
 function betweenSystems(data, { left, right }) {
