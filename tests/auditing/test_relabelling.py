@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_told_with_every_fault(tmp_path: Path) -> 
         relabel(path, [DOCUMENT])
     assert len(caught.value.faults) == 3
     line = '{"id": "1", "query": "q", "relevant": []}\n'
-    for text, message in ((line * 2, 'id: found the id "1" again; expected a unique id'), ("\n", "found no queries")):
+    for text, message in ((line * 2, 'id: found the id "1" again; expected a unique id'), ("\n", "found no questions")):
         path.write_text(text)
         with pytest.raises(DatasetError, match=message):
             relabel(path, [DOCUMENT])

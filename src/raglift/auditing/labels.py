@@ -170,7 +170,7 @@ def _about_one(
 ) -> Iterator[Finding]:
     passage = label.passage
     if not dataset.queries[label.query].answerable:
-        yield label.finding("unanswerable", "the query is marked as not answerable, so this fact is not scored")
+        yield label.finding("unanswerable", "the question is marked as not answerable, so this fact is not scored")
     if passage.chunk_id is not None:
         if chunk_ids is not None and passage.chunk_id not in chunk_ids:
             yield label.finding("missing chunk", f"none of {len(chunk_ids):,} chunks has this id")

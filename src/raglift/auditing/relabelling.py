@@ -135,7 +135,7 @@ def _read(path: Path, documents: Sequence[Document]) -> list[dict[str, Any]]:
             ids.add(query.id)
             entries.append({"id": query.id} | entry)
     if not entries and not location.faults:
-        location.fault("no queries", "one JSON object on each line")
+        location.fault("no questions", "one JSON object on each line")
     if location.faults:
         raise DatasetError(str(path), location.faults, NOTHING_WRITTEN)
     return entries

@@ -179,7 +179,7 @@ def _explained(audit: Audit) -> Iterator[str]:
     if any(chunking.read_in_part is not None for chunking in audit.chunkings):
         yield "Truncated chunks: those with more tokens than the embedding model bge-small reads."
     if any(not each.exact for chunking in audit.chunkings for each in chunking.attainable):
-        yield "≤ An upper bound: too many chunks bear on a query to try every choice."
+        yield "≤ An upper bound: too many chunks bear on a question to try every choice."
 
 
 view_of.register(Audit, whole(audit_view))

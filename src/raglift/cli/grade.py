@@ -226,7 +226,7 @@ def run_sample(request: Sample) -> None:
         seed=request.seed,
     )
     sample.write(output, overwrite=request.overwrite)
-    drawn = f"{request.n:,} of {sample.of:,} queries" if request.queries else f"of {sample.of:,}"
+    drawn = f"{request.n:,} of {sample.of:,} questions" if request.queries else f"of {sample.of:,}"
     depth = "" if tuple(request.k) == ("10",) else f" -k {','.join(request.k)}"
     runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
     for line in (

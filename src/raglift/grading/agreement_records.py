@@ -74,14 +74,14 @@ class Counts:
         if np.isnan(value):
             return Coefficient(None, why="both gave every pair one grade: chance alone would agree")
         if not len(self._drawn):
-            return Coefficient(value, why="no interval: the pairs are of one query")
+            return Coefficient(value, why="no interval: the pairs are of one question")
         values = of(self._drawn)
         undefined = float(np.isnan(values).mean())
         known = values[~np.isnan(values)]
         if undefined > _MOST_UNDEFINED:
             return Coefficient(value, why=f"no interval: not defined in {undefined:.0%} of the resamples")
         if known.max() - known.min() < _SAME:
-            return Coefficient(value, why="no interval: the judges agree as often in every query")
+            return Coefficient(value, why="no interval: the judges agree as often in every question")
         tail = (1 - self.confidence) / 2
         low, high = np.quantile(known, [tail, 1 - tail]).tolist()
         return Coefficient(value, low, high)
@@ -225,8 +225,8 @@ def _head(found: Agreement) -> str:
     if not found.pairs:
         return f"{found.judge} against people: no labels by people to check the judge against"
     return (
-        f"{found.judge} against people: {counted(found.pairs, 'pair')} of query and chunk, "
-        f"{counted(found.queries, 'query')}"
+        f"{found.judge} against people: {counted(found.pairs, 'pair')} of question and chunk, "
+        f"{counted(found.queries, 'question')}"
     )
 
 
@@ -280,13 +280,13 @@ def _foot(found: Agreement) -> Iterator[str]:
     if found.left_out:
         yield f"{counted(found.left_out, 'pair')} left out: one of the two says nothing of them"
     if found.pairs:
-        few = f"; of fewer than {FEW_QUERIES} queries they are too narrow" if found.queries < FEW_QUERIES else ""
+        few = f"; of fewer than {FEW_QUERIES} questions they are too narrow" if found.queries < FEW_QUERIES else ""
         yield f"{found.method}{few}; a kappa of 0 is what chance gives, 1 is full agreement"
 
 
 def _system_head(found: SystemAgreement) -> str:
     head = f"{counted(len(found.systems), 'system')} by mean {found.metric} under labels of people and of {found.judge}"
-    return f"{head}: " + (counted(found.queries, "query") if found.queries else found.why)
+    return f"{head}: " + (counted(found.queries, "question") if found.queries else found.why)
 
 
 def _systems(found: SystemAgreement) -> Table:
@@ -317,7 +317,7 @@ def _correlation(found: SystemAgreement) -> str:
     if found.kendall is None:
         return f"no rank correlation: {found.why}; {swaps}"
     kendall = interval_text(found.kendall, found.kendall_interval, 2)
-    few = f"; of fewer than {FEW_QUERIES} queries intervals are too narrow" if found.queries < FEW_QUERIES else ""
+    few = f"; of fewer than {FEW_QUERIES} questions intervals are too narrow" if found.queries < FEW_QUERIES else ""
     return f"Kendall's tau-b {kendall}; {swaps}{few}"
 
 

@@ -85,8 +85,9 @@ def agreement(
         raise ConfigurationError(f"threshold: found {threshold}; expected 1 to {levels - 1}, the highest grade")
     if [len(row) for row in model] != [len(each.chunks) for each in pool.queries]:
         raise ConfigurationError(
-            f"agreement: model: found {sum(map(len, model)):,} grades of {len(model):,} queries; expected one for each "
-            f"of the {len(pool):,} chunks of the pool's {len(pool.queries):,} queries, in its order"
+            f"agreement: model: found {sum(map(len, model)):,} grades of {len(model):,} questions; expected one for "
+            "each "
+            f"of the {len(pool):,} chunks of the pool's {len(pool.queries):,} questions, in its order"
         )
     own = [labels_of_people(query) for query in people]
     labelled = {query.id for query in own if query.is_labelled}
@@ -152,7 +153,8 @@ def agreement_of(
         same=_unless(one_scale, lambda: counts.coefficient(raw_agreement)),
         weighted=_unless(one_scale, lambda: counts.coefficient(lambda found: kappa(found, grades))),
         method=(
-            f"{confidence_text(confidence)} intervals: percentiles over {RESAMPLES:,} resamples of queries, seed {seed}"
+            f"{confidence_text(confidence)} intervals: percentiles over {RESAMPLES:,} resamples of questions, seed "
+            f"{seed}"
         ),
     )
 
@@ -268,7 +270,7 @@ def _order(means: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> NDAr
 def _why_not(people: NDArray[np.float64], model: NDArray[np.float64], queries: int) -> str:
     """Return why orders cannot be correlated; empty if they can."""
     if not queries:
-        return "no query that both labelled"
+        return "no question that both labelled"
     if len(people) < _FEWEST:
         return f"{len(people)} of the {_FEWEST} systems that an order takes at least"
     if len(np.unique(people)) == 1 or len(np.unique(model)) == 1:

@@ -124,7 +124,7 @@ def values_by_query(
     measure = MEASURES[metric.name]
     if measure.is_conditional:
         raise ConfigurationError(
-            f"{title(metric)}: its mean is not one value a query added up, and cannot be corrected"
+            f"{title(metric)}: its mean is not one value a question added up, and cannot be corrected"
         )
     try:
         values = score_rankings(rankings, relevant, [metric]).of(metric)

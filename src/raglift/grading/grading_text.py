@@ -176,7 +176,7 @@ def grading_view(summary: GradingSummary) -> Document:
         title=f"{graded.pool.name}: {counted(len(graded.pool), 'pair')} graded by {graded.annotator.model}",
         lead=(
             f"The first {graded.pool.depth} hits of {counted(len(graded.pool.systems), 'ranking')} of "
-            f"{counted(len(graded.pool.queries), 'query')}, on a scale from 0 to {graded.scale}."
+            f"{counted(len(graded.pool.queries), 'question')}, on a scale from 0 to {graded.scale}."
         ),
         headline=_grades(graded),
         measured=measured,

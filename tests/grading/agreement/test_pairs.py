@@ -140,7 +140,9 @@ def test_grades_and_settings_that_do_not_fit_are_refused():
     for threshold in (4, 7):
         with pytest.raises(ConfigurationError, match=rf"threshold: found {threshold}; expected 1 to 3, the highest"):
             agreement(found, [query], [(1, 0, 0, 0)], threshold=threshold)
-    with pytest.raises(ConfigurationError, match=r"found 2 grades of 1 queries; expected one for each of the 4 chunks"):
+    with pytest.raises(
+        ConfigurationError, match=r"found 2 grades of 1 questions; expected one for each of the 4 chunks"
+    ):
         agreement(found, [query], [(1, 0)])
 
 

@@ -34,9 +34,9 @@ def test_systems_are_ranked_under_both_labels(ranked):
     assert (other.swapped, other.compared) == (2, 3)
     assert other.kendall == pytest.approx(-2 / 6**0.5)
     text = str(other)
-    assert "3 systems by mean RR@3 under labels of people and of the model: 3 queries" in text
+    assert "3 systems by mean RR@3 under labels of people and of the model: 3 questions" in text
     assert "Kendall's tau-b −0.82" in text
-    assert "; 2 of 3 pairs of systems swap places; of fewer than 30 queries" in " ".join(text.split())
+    assert "; 2 of 3 pairs of systems swap places; of fewer than 30 questions" in " ".join(text.split())
     assert [line.split() for line in text.splitlines() if line.startswith("c/")] == [
         ["c/retrieve", "0.222", "1.000", "3", "1"]
     ]
@@ -64,10 +64,10 @@ def test_equal_means_and_no_common_query_have_no_order(ranked):
         for query in people
     ]
     none = system_agreement(systems, by_model, people, metric="rr@3")
-    assert (none.queries, none.why) == (0, "no query that both labelled")
+    assert (none.queries, none.why) == (0, "no question that both labelled")
     for text in (str(none), none.to_markdown(), none._repr_html_(), str(flat), flat.to_markdown()):
         assert "nan" not in text.lower()
-    assert "no query that both labelled" in str(none)
+    assert "no question that both labelled" in str(none)
 
 
 def test_a_metric_deeper_than_the_runs_is_refused(ranked):

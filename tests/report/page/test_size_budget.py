@@ -78,7 +78,7 @@ def test_hits_that_match_nothing_go_first_then_the_ends_of_their_texts() -> None
     assert left.queries[0].views[0].returned == DEPTH
     assert left.notes == (
         (
-            "to keep the page small, 160 of 240 hits are left out: those of chunks that match nothing of the query, "
+            "to keep the page small, 160 of 240 hits are left out: those of chunks that match nothing of the question, "
             "ranked below 5 in each of its rankings"
         ),
     )

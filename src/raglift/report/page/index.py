@@ -278,7 +278,7 @@ def _sweep_table(sweeps: Sequence[IndexedSweep]) -> Table:
     columns: list[Column[IndexedSweep]] = [
         Column("folder", lambda sweep: sweep.name, words=True),
         Column("sweep", lambda sweep: sweep.title, words=True),
-        Column("cells", lambda sweep: Cell(f"{sweep.cells:,}", value=float(sweep.cells))),
+        Column("configurations", lambda sweep: Cell(f"{sweep.cells:,}", value=float(sweep.cells))),
         Column("measured", lambda sweep: Cell(f"{sweep.measured:,}", value=float(sweep.measured))),
         Column("its page is written by", lambda sweep: sweep.command, words=True),
     ]

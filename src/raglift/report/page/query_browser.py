@@ -316,7 +316,7 @@ def _hits_left_out(whole: Sequence[QueryDetail], left: Sequence[QueryDetail], de
         place = f", ranked below {depth} in each of its rankings" if depth else ""
         yield (
             f"to keep the page small, {every - shown:,} of {every:,} hits are left out: those of chunks that match "
-            f"nothing of the query{place}"
+            f"nothing of the question{place}"
         )
 
 
