@@ -88,13 +88,8 @@ def _show_faults(error: DatasetError | CorpusError, documents: Path | None, requ
         is_labels = is_read and error.source != str(documents)
     lines = [f"raglift: error: {title}", *(f"  {fault}" for fault in error.faults)]
     sys.stderr.write(lines_text(lines) + "\n")
-    _write_page(
-        faults_view(
-            str(error.source) if isinstance(error, DatasetError) else "corpus",
-            [*map(str, error.faults)] or [str(error)],
-        ),
-        request,
-    )
+    source = str(error.source) if isinstance(error, DatasetError) else "the corpus"
+    _write_page(faults_view(source, [*map(str, error.faults)] or [str(error)]), request)
     return _BROKEN if request.strict and is_labels else _UNUSABLE
 
 
