@@ -316,7 +316,7 @@ def test_an_evaluation_is_saved_elsewhere_where_the_working_folder_was_removed(t
 def test_nothing_is_overwritten_unasked(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(RunError, match=r"found an evaluation there already; .*overwrite=True, or --overwrite"):
+    with pytest.raises(RunError, match=r"found an evaluation there already; .*--overwrite \(overwrite=True\)"):
         save_evaluation(rescore(evaluation, ks=(2,)), folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -494,7 +494,7 @@ def test_a_newer_format_is_told(evaluation, tmp_path):
 
 
 def test_a_missing_folder_is_told(tmp_path):
-    with pytest.raises(RunError, match="absent: found nothing there; expected the folder of a saved evaluation"):
+    with pytest.raises(RunError, match="absent: found no such folder; expected that of a saved evaluation"):
         load_evaluation(tmp_path / "absent")
     with pytest.raises(RunError, match=r"found a folder without run\.json; expected the folder of a saved evaluation"):
         load_evaluation(tmp_path)

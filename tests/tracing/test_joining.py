@@ -136,7 +136,7 @@ def test_a_retriever_that_tells_no_documents_is_missed(tmp_path: Path, attribute
 def test_what_is_printed_says_how_many_were_joined_and_why_others_were_not(tmp_path: Path) -> None:
     imported = read(tmp_path, [*trace(1, QUESTION), *trace(2, "something else")])
     text = str(imported)
-    assert "1 trace of 2 became sessions (1 by text): 1 of 4 queries, 1 call." in text
+    assert "1 trace of 2 became sessions (1 by text): 1 of 4 questions, 1 call." in text
     assert "no such query" in text
     assert "something else" in text
     assert imported.to_frame()["reason"].tolist() == ["", "no_such_query"]
