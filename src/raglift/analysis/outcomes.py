@@ -161,7 +161,8 @@ def failure_analysis(evaluation: Evaluation, k: int | None = None) -> FailureAna
         for number, (outcome, stage) in enumerate(all_outcomes.outcomes)
     )
     failed = all_outcomes.outcome_of_fact == all_outcomes.outcomes.index(("failed", None))
-    gained = satisfied.any(axis=0) & ~satisfied[0] & ~failed
+    given = 0 if evaluation.candidates is None else stages.index(evaluation.candidates)  # what the reranker got
+    gained = satisfied.any(axis=0) & ~satisfied[: given + 1].any(axis=0) & ~failed
     gained_at = np.argmax(satisfied, axis=0)
     made_findable = [
         _failure_analysis(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)])

@@ -429,7 +429,9 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
         ConfigurationError: k is not a depth of the run.
     """
     k = depth_of(evaluation, k)
-    retrieved = match_tables_of(evaluation)[0]
+    # The reranker may have got more than the deployed system returns
+    place = 0 if evaluation.candidates is None else evaluation.scores.stages.index(evaluation.candidates)
+    retrieved = match_tables_of(evaluation)[place]
     if "filled" in evaluation.run.spec:  # no reranker gets the hits that fill prompts
         retrieved = retrieved.cut(np.minimum(retrieved.hits, int(evaluation.run.spec["candidates"])))
     overlaps = overlaps_by_query(retrieved)
@@ -439,7 +441,7 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     rankings = []
     for number, (query, trace) in enumerate(zip(queries, evaluation.run.traces, strict=True)):
         failed = trace.error is not None
-        candidates = Ranking() if failed or not trace.stages else trace.stages[0].ranking
+        candidates = Ranking() if failed or not trace.stages else trace.stages[place].ranking
         order: list[int] = []
         if query.is_labelled:
             needs = requirements_of(query, {} if failed else overlaps.get(number, {}), rule)

@@ -11,6 +11,7 @@ from raglift.metrics.computing import mean_title
 from raglift.report.format import percent_text
 from raglift.report.sentences import as_deployed
 from raglift.types.metric import Metric
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,12 @@ def fairness_sentences(comparison: Comparison) -> list[str]:
     found, systems = comparison.fairness, dict(zip(comparison.names, comparison.evaluations, strict=True))
     if found is None:
         return index_sentences(systems, comparison.primary.k)
-    sentences = [reading_sentence(found), *_not_comparable(comparison, found), *size_sentences(found)]
+    sentences = [
+        _deployed_sentence(comparison, found),
+        reading_sentence(found),
+        *_not_comparable(comparison, found),
+        *size_sentences(found),
+    ]
     same = [name for name in comparison.others if comparison.deciding(name).metric != comparison.primary]
     if same:
         sentences.append(
@@ -34,6 +40,27 @@ def fairness_sentences(comparison: Comparison) -> list[str]:
         )
     k = comparison.primary.k if found.in_hits is None else found.in_hits.k
     return [*filter(None, [*sentences, matching_sentence(found)]), *index_sentences(systems, k)]
+
+
+def _deployed_sentence(comparison: Comparison, found: Fairness) -> str:
+    """Return which system finds a right passage most often as deployed, if that is not the one that leads by size."""
+    metric = None if found.in_hits is None else Metric("hit_rate", found.in_hits.k)
+    best = comparison.best
+    if not found.decides or metric not in comparison.metrics or best is None or found.sent is None:
+        return ""
+    rows = {row.system: row for row in comparison.of(metric) if row.n}
+    most = max(rows, key=lambda name: rows[name].mean, default=best)
+    if most == best or best not in rows or rows[most].mean - rows[best].mean < _CLOSE:
+        return ""
+    one, other = (percent_text(rows[name].mean, 0) for name in (most, best))
+    return (
+        f"The order depends on what is sent. With {counted(metric.k, 'hit') if metric.k else 'all hits'} as deployed, "
+        f"{most} has a right passage for {one} of questions and {best} for {other}, with {found.sent[most]:,.0f} "
+        f"against {found.sent[best]:,.0f} tokens."
+    )
+
+
+_CLOSE = 0.02
 
 
 def reading_sentence(found: Fairness) -> str:

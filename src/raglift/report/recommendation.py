@@ -69,9 +69,10 @@ def recommendation_sentence(found: Recommendation, *, is_complete: bool = True) 
         return f"{finds}, the only system that can be compared{checked}."
     if found.is_shown:
         return f"{finds}, the best of {found.systems}, and no cheaper one is shown to match it{checked}."
-    needed = "" if found.queries_needed is None else f" (about {found.queries_needed:,} questions would settle it)"
+    needed = "" if found.queries_needed is None else f" (about {found.queries_needed:,} questions would show)"
     use = f"{name} leads" if is_complete else f"{name} leads so far"
-    return f"{use}: {_finds(found)}, the highest of {found.systems}, but others may be as good{needed}{checked}."
+    shown = f"not shown within {found.margin:g} of every other{needed}"
+    return f"{use}: {_finds(found)}, the highest of {found.systems}, but {shown}{checked}."
 
 
 def _finds(found: Recommendation) -> str:
@@ -201,7 +202,7 @@ def _set_sentence(found: Recommendation) -> str:
     if found.systems == 1:
         return ""
     may_be_best = sum(one.may_be_best for one in found.equals)
-    are = f"{may_be_best} of {found.systems} {'is' if may_be_best == 1 else 'are'} not significantly worse than another"
+    are = f"{may_be_best} of {found.systems} {'is' if may_be_best == 1 else 'are'} not ruled out as the best"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
     order = f" Cost: {', then '.join(costs)}; differences under 10% are ignored." if costs else ""
     return f"{are}.{order}"
@@ -239,7 +240,9 @@ def check_text(check: HeldOutCheck, metric: Metric) -> str:
         f"Held-out check: chosen on {counted(len(check.selection), 'question')}, {check.system} scores "
         f"{check.mean:.{decimals}f} on {len(check.held_out):,} others; the runner-up, {check.other}, scores "
         f"{check.other_mean:.{decimals}f} there ({difference_text(check.difference, decimals)}, "
-        f"{p_equation(check.difference.p)}). {check.verdict.capitalize()}."
+        f"{p_equation(check.difference.p)}). {check.verdict.capitalize()}: "
+        f"{f'there it is at most {-check.lower:.{decimals}f} below' if check.lower < 0.0 else 'there it is above'} the "
+        f"runner-up (one-sided bound)."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import failures_of
@@ -61,8 +62,9 @@ def detectable_effect_sentence(size: str, name: str) -> str:
 def lift_sentence(lift: Lift) -> str:
     """Return whether the reranker helped, as the primary metric decides, in terms of first passages where they agree.
 
-    "The reranker helped: the right passage comes first for 58% of questions, up from 41%." The share of questions is
-    HitRate@1; where that was not scored, or did not move as the primary metric did, the primary metric is named.
+    "The reranker helped: the right passage comes first for 58% of questions, up from 41% (NDCG@10 from 0.554 to 0.689,
+    significant)." The share of questions is HitRate@1, which is not what is tested; where it was not scored, or did not
+    move as the primary metric did, the primary metric alone is named.
     """
     row, name = lift.row(), mean_title(lift.primary)
     found = row.difference
@@ -84,7 +86,9 @@ def lift_sentence(lift: Lift) -> str:
     if row.verdict == TOO_SKEWED:
         unclear = f"It is unclear whether the reranker helped: {name} went from {before} to {after}"
         return f"{unclear}, {TOO_SKEWED}: {outweighed_text(found)}."
-    change = _first_passages(lift) or f"{name} {'rose' if row.verdict == 'better' else 'fell'} from {before} to {after}"
+    first, means = _first_passages(lift), f"from {before} to {after}"
+    change = f"{name} {'rose' if row.verdict == 'better' else 'fell'} {means}"
+    change = f"{first} ({name} {means}, significant)" if first else change
     return f"The reranker {'helped' if row.verdict == 'better' else 'hurt'}: {change}."
 
 
@@ -114,7 +118,7 @@ def questions_text(share: float, n: int, *, short: bool = False) -> str:
     """Return a share of questions: `58% of questions`, or `58%` in short; of few, how many: `2 of 3 questions`."""
     if n < _FEW_COUNTED:
         return f"{round(share * n):,}" if short else f"{round(share * n):,} of {counted(n, 'question')}"
-    percent = round(100 * share)
+    percent = math.floor(100 * share + 0.5)
     if percent in (0, 100) and share not in (0.0, 1.0):
         percent = min(max(percent, 1), 99)
     return f"{percent}%" if short else f"{percent}% of questions"
@@ -247,7 +251,7 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
 _LOST = {
     "below_k": "retrieved, but ranked lower",
     "dropped": "dropped by {stage}",
-    "not_retrieved": "never retrieved",
+    "not_retrieved": "not among the hits that were requested",
     "not_attainable": "lost in chunking",
     "missed": "never retrieved, or lost in chunking (not known which)",
 }
@@ -303,17 +307,22 @@ def comparison_sentence(comparison: Comparison) -> str:
     finds, figure = _finds(comparison, best), _figure(comparison, best)
     leads = f"leads {len(comparison.names):,} systems"
     if best == comparison.baseline:
-        worse = sum(one.verdict == "worse" for one in tested)
+        worse = [one.system for one in tested if one.verdict == "worse"]
         unknown = sum(one.verdict == NOT_COMPARABLE for one in tested)
         others = "no difference to another is significant"
         if worse:
-            others = f"{worse:,} of the others {'is' if worse == 1 else 'are'} significantly worse"
+            left = len(tested) - len(worse)
+            others = f"significantly worse: {_named(tuple(map(short_name, worse)), _MOST_WORSE)}"
+            others += f"; {left:,} {'differs' if left == 1 else 'differ'} not significantly" if left else ""
         elif unknown:
             others = f"{unknown:,} cannot be compared by size"
         said = f"The baseline, {short_name(best)}, {leads}: {f'{finds} ({figure})' if finds else figure}"
         return f"{said}; {others}{_caution(comparison, best)}."
     figure = f"{figure}, {_against_baseline(comparison, best)}"
     return f"{short_name(best)} {leads}: {f'{finds} ({figure})' if finds else figure}{_caution(comparison, best)}."
+
+
+_MOST_WORSE = 3
 
 
 def _is_by_size(comparison: Comparison) -> bool:

@@ -92,7 +92,7 @@ def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | 
     yield from settings or [Column("configuration", lambda row: row.name, words=True)]
     if any(row.entry.is_truncated for row in rows):
         yield Column(
-            CUT,
+            "cut off",
             lambda row: row.entry.truncation.mark.removeprefix(CUT).strip(),
             definition="The share of chunks truncated by the embedding model or reranker; scores include the effect",
         )

@@ -23,7 +23,7 @@ from raglift.report.recommendation import (
     recommendation_lead,
     recommendation_section,
 )
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, short_name
 from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.measured import measured_together
 from raglift.report.views.tiles import comparison_tiles
@@ -111,6 +111,15 @@ def _lead(result: SweepResult, advised: Recommendation | None) -> str:
     return " ".join([*said, *race_lead(result)])
 
 
+_TILES = {
+    "Recommended": "The cheapest of those that are shown to be within the margin of every other configuration.",
+    "Highest mean": "The configuration with the highest mean.",
+    "Best of the cheaper ones": "The highest mean of the configurations that cost less: see Why for what cost is.",
+    "Runner-up": "The second-highest mean.",
+    "Best without truncation": "The highest mean of the configurations whose models read all chunks whole.",
+}
+
+
 def _tiles(compared: Comparison, advised: Recommendation, called: Mapping[str, str]) -> tuple[Tile, ...]:
     """Return the recommended configuration and its neighbours: a cheaper one, a better one, one without truncation."""
     if advised.choice is None:
@@ -133,6 +142,7 @@ def _tiles(compared: Comparison, advised: Recommendation, called: Mapping[str, s
             label=chosen[system],
             change=marked(called.get(system, system), compared.evaluation(system)),
             emphasis="better" if advised.is_shown and system == advised.recommended else "",
+            definition=_TILES[chosen[system]],
         )
         for system, tile in zip(chosen, tiles, strict=False)
     )
@@ -157,8 +167,10 @@ def _about(result: SweepResult) -> tuple[str, ...]:
     if not measured:
         return ()
     alike = alike_text(result)
-    raced = "" if result.race is None else f"; {about_race(result.race)}"
-    return (f"by {mean_title(result.primary)}; match by {rule_of(measured[0])}{f'; {alike}' if alike else ''}{raced}",)
+    raced = "" if result.race is None else about_race(result.race)
+    asked = counted(max(one.scores.n(one.after, result.primary) for one in measured), "labelled question")
+    parts = [f"by {mean_title(result.primary)}", f"match by {rule_of(measured[0])}", alike, *([raced] if raced else [])]
+    return ("; ".join(filter(None, [asked, *parts])),)
 
 
 def varying_parts(result: SweepResult) -> list[str]:
@@ -320,7 +332,7 @@ def _sections(
     if len(table.rows) > _MOST_ROWS:
         yield Section("All configurations", tables=(table,), detail=Detail.DETAILS)
     if advised is not None and len(advised.equals) > 1:
-        yield Section("Configurations as good as the best", tables=(equals_table(advised),), detail=Detail.DETAILS)
+        yield Section("Not ruled out as the best", tables=(equals_table(advised),), detail=Detail.DETAILS)
     yield from _map_sections(result)
     if comparison is not None:
         pairs, *others = comparison_sections(comparison, shown_cells(comparison))
@@ -409,7 +421,9 @@ def _one_cell(result: SweepResult) -> Page:
     view = sweep_view(result)
     return replace(
         page,
-        lead=" ".join(filter(None, [page.lead, view.lead])),
+        lead=" ".join(
+            filter(None, [f"Use {short_name(entry.cell.name)}: {page.lead[0].lower()}{page.lead[1:]}", view.lead])
+        ),
         title=view.title,
         measured=(("Configuration", entry.cell.name), *page.measured),
         warnings=(*(one for one in view.warnings if one not in page.warnings), *page.warnings),

@@ -181,11 +181,11 @@ def reranker_sentence(result: SweepResult, effects: FactorEffects, recommended: 
     row = reranker_lift(found.evaluation, primary=result.primary, seed=result.seed, moved=0).row()
     if row.difference is None or not row.difference.n:
         return ""
-    where = "In the recommended configuration" if found is entry else "Added to the recommended configuration"
+    where = f"{'In' if found is entry else 'Added to'} {short_name(entry.cell.name)}"
     decimals = decimals_of(result.primary)
     means = f"{mean_title(result.primary)} {number_text(row.before, decimals)} → {number_text(row.after, decimals)}"
-    told = difference_text(row.difference, decimals)
-    return f"{where}, the reranker {found.cell.reranker} changes {means}: {told}, {p_equation(row.difference.p)}."
+    told = f"{difference_text(row.difference, decimals)}, {p_equation(row.difference.p)} (unadjusted)"
+    return f"{where}, the reranker {found.cell.reranker} changes {means}: {told}."
 
 
 def effects_json(result: SweepResult) -> dict[str, Any] | None:

@@ -178,7 +178,7 @@ def differences_chart(
             "h": min(high, 1.0) if bounded else high,
             "t": difference_text(one.change, decimals),
             "a": one.verdict,
-            "c": DOWN if one.verdict == "worse" else UP,
+            "c": {"better": UP, "worse": DOWN}.get(one.verdict, BEFORE),
         }
         for one in differences
         for low, high in [(one.change.low, one.change.high)]

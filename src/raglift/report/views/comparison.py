@@ -139,7 +139,8 @@ def comparison_view(comparison: Comparison, *, detail: Detail = Detail.DETAILS) 
 
 def _differing_question(comparison: Comparison) -> dict[str, Any]:
     """Return a question that the best of the others answers otherwise than the baseline, and which ones to look at."""
-    other = other_of(comparison)
+    decided = [row.system for row in by_mean(comparison) if row.verdict in ("better", "worse")]
+    other = next(iter(decided), other_of(comparison))
     metric, means = comparison.primary, comparison.row
     sign = 1 if means(other, metric).mean >= means(comparison.baseline, metric).mean else -1
     moved = _moved_questions(comparison, other, sign)

@@ -49,6 +49,8 @@ _IN_WORDS = {
     "rr": "How early the first right hit comes: 1 at rank 1, 1/2 at rank 2, 1/3 at rank 3",
     "ap": "How early and how completely the facts come, from 0 to 1",
     "ndcg": "How good the order of the first k hits is, from 0 to 1: a fact counts less the lower it ranks",
+    "recall_area": "Recall averaged over all prompt sizes from 0 to the budget: a fact that is found early counts more",
+    "prompt_recall": "The share of the facts that the first tokens of the prompt hold, up to the budget",
     "context_tokens": "The length of the prompt that the first k hits make, estimated if it was not scored",
 }
 

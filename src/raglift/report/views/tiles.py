@@ -22,9 +22,10 @@ from raglift.report.format import (
     percent_text,
     verdict_emphasis,
 )
+from raglift.report.sentences import is_area
 from raglift.report.views.parts import definition_of
 from raglift.report.views.sessions import session_tiles
-from raglift.stats.intervals import TIED
+from raglift.stats.intervals import CONFIDENCE, TIED
 from raglift.types.metric import Metric
 from raglift.utilities.display import counted, printable
 
@@ -142,7 +143,7 @@ def target_shown(evaluation: Evaluation, target: Mapping[str, float]) -> tuple[s
     Raises:
         ConfigurationError: a metric or a stage that the evaluation does not have.
     """
-    said, missed = [], []
+    said, missed, intervals = [], [], []
     for name, least in target.items():
         stage, _, text = name.rpartition(":")
         stage = stage or evaluation.after
@@ -151,65 +152,63 @@ def target_shown(evaluation: Evaluation, target: Mapping[str, float]) -> tuple[s
             raise ConfigurationError(f"target: found the stage {printable(stage)!r}; expected one of {known}")
         metric = scored(text, evaluation.scores.metrics, "target")
         mean = evaluation.scores.mean(stage, metric)
+        interval = interval_of(metric, evaluation.scores.of(stage, metric), CONFIDENCE)
+        between = interval_in_words(interval, confidence_text(CONFIDENCE), decimals_of(metric))
+        intervals += [between] if between else []
         of_stage = "" if stage == evaluation.after else f" ({stage})"
         said.append(f"{mean_title(metric)}{of_stage} {number_text(mean, decimals_of(metric))}, at least {least:g}")
         missed += [] if mean >= least else [said[-1]]
-    tile = Tile("Target", "missed" if missed else "reached", note="; ".join(said))
+    tile = Tile("Target", "missed" if missed else "reached", note="; ".join([*said, *intervals]))
     if missed:
         return f"The target is missed: {'; '.join(missed)}.", tile
-    return "The target is reached.", tile
+    return "The target is reached on these questions.", tile
 
 
-_MOST_SYSTEMS = 4
+_MOST_SYSTEMS = 6
 
 
-def comparison_tiles(
-    comparison: Comparison, names: Sequence[str], labels: Mapping[str, str] | None = None
-) -> tuple[Tile, ...]:
+def comparison_tiles(comparison: Comparison, names: Sequence[str]) -> tuple[Tile, ...]:
     """Return a figure for each of a few systems: how often it puts the right passage first, and what it sends.
 
-    Where prompts of one size are compared, the share of the facts that are found in the budget.
-
-    Args:
-        comparison: the systems.
-        names: those that are shown, at most four of them, …
-        labels: … and what each is called, where not by its name.
+    Where prompts of one size are compared, the share of the facts that is found, averaged over the sizes.
     """
-    fair = comparison.fairness
-    recall = fair.recall if fair is not None and fair.decides and fair.recall in comparison.metrics else None
-    shown = Metric("hit_rate", 1) if recall is None else recall
-    k = comparison.primary.k if fair is None or fair.in_hits is None else fair.in_hits.k
+    fair, metric = comparison.fairness, comparison.primary
+    budget = metric.budget if is_area(metric) else None
+    shown = metric if budget is not None else Metric("hit_rate", 1)
+    k = metric.k if fair is None or fair.in_hits is None else fair.in_hits.k
     within = Metric("hit_rate", k)
     if shown not in comparison.metrics or any(not comparison.row(name, shown).n for name in names):
         return ()
-    chosen = (
-        dict.fromkeys(names) if len(names) <= _MOST_SYSTEMS else dict.fromkeys([names[0], comparison.baseline, *names])
-    )
+    chosen = list(dict.fromkeys(names))
+    if len(chosen) > _MOST_SYSTEMS:
+        chosen = list(dict.fromkeys([chosen[0], comparison.baseline, *chosen]))[:_MOST_SYSTEMS]
     tiles = []
-    for name in list(chosen)[:_MOST_SYSTEMS]:
-        row = comparison.row(name, shown)
-        budget = "" if shown.budget is None else f"{shown.budget.most:,}"
-        notes = ["right passage first" if recall is None else f"of the facts in {budget} tokens"]
-        if within in comparison.metrics and k != 1 and not math.isnan(rate := comparison.row(name, within).mean):
-            notes.append(
-                f"{percent_text(rate, 0)} in the top {k}"
-                if recall is None
-                else f"right passage in the top {k}: {percent_text(rate, 0)}"
-            )
-        sent = tokens_sent(comparison.evaluation(name), k)
-        notes += [] if math.isnan(sent) else [f"about {number_text(sent, 0)} tokens sent"]
-        verdict = comparison.deciding(name).verdict if name != comparison.baseline else "baseline"
-        named = (labels or {}).get(name, name)
-        tiles.append(
-            Tile(
-                named,
-                percent_text(row.mean, 0),
-                str(verdict or ""),
-                verdict_emphasis(verdict).replace("muted", ""),
-                "; ".join(notes),
-                definition_of(shown),
-            )
+    for name in chosen:
+        share = percent_text(comparison.row(name, shown).mean, 0)
+        top = percent_text(comparison.row(name, within).mean, 0) if within in comparison.metrics and k != 1 else ""
+        tokens = tokens_sent(comparison.evaluation(name), k)
+        sent = "" if math.isnan(tokens) else f"about {number_text(tokens, 0)} tokens"
+        if budget is not None:
+            notes = [f"of the facts, averaged over prompts of up to {budget.most:,} tokens"]
+            top_k = "all hits" if k is None else f"the top {k}"
+            deployed = f"right passage in {top_k}: {top}" if top else ""
+            notes += [f"as deployed, {', '.join(filter(None, [deployed, sent]))}"] if deployed or sent else []
+        else:
+            notes = [
+                "right passage first",
+                *([f"{top} in the top {k}"] if top else []),
+                *([f"{sent} sent"] if sent else []),
+            ]
+        verdict = "baseline" if name == comparison.baseline else comparison.deciding(name).verdict
+        row = comparison.row(name)
+        mean = (
+            ""
+            if budget is not None or not row.n
+            else f"{mean_title(metric)} {number_text(row.mean, decimals_of(metric))}"
         )
+        change = ", ".join(filter(None, [mean, str(verdict or "")]))
+        emphasis = verdict_emphasis(verdict).replace("muted", "")
+        tiles.append(Tile(name, share, change, emphasis, "; ".join(notes), definition_of(shown)))
     return tuple(tiles)
 
 
