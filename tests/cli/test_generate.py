@@ -36,7 +36,7 @@ def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAISe
     assert len(load_dataset(queries, documents="lighthouse")) == 10
     code, said, _ = run("labels", "check", queries, "--documents", "lighthouse", "--strict", "--embedding", "none")
     assert code == 0
-    assert "0 broken, 0 warnings" in said
+    assert "is broken; 0 warnings" in said
 
 
 def test_what_help_says_is_what_holds() -> None:

@@ -14,6 +14,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.report.factors import effect_sentence
 from raglift.report.format import difference_text
+from raglift.report.sentences import short_name
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.records import CellResult
@@ -119,11 +120,11 @@ def test_what_the_reranker_does_in_the_recommended_cell_is_said_beside_its_mean(
     found = reranked.reranker_lift(result.primary).row().difference
     told = reranker_sentence(result, effects, best.cell.name)
     assert found is not None
-    assert told.startswith(f"In the recommended configuration, the reranker {best.cell.reranker} changes MRR@3 ")
+    assert told.startswith(f"In {short_name(best.cell.name)}, the reranker {best.cell.reranker} changes MRR@3 ")
     assert difference_text(found) in told
     plain = replace(best.cell, reranker="none")
     assert reranker_sentence(result, effects, plain.name).startswith(
-        "Added to the recommended configuration, the reranker "
+        f"Added to {short_name(plain.name)}, the reranker "
     )
     assert reranker_sentence(result, effects, None) == ""
 

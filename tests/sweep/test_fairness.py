@@ -37,7 +37,7 @@ def test_cells_are_ranked_by_recall_up_to_2000_tokens(result):
 
 def test_the_text_and_the_page_say_what_decides(result):
     title, text = mean_title(AREA), str(result)
-    assert text.startswith(f"lighthouse: 2 of 2 configurations measured\nby {title}; match by coverage")
+    assert text.startswith(f"lighthouse: 2 of 2 configurations measured\n40 labelled questions; by {title}; match")
     told = " ".join(text.split())
     assert f"- Chunks differ, so systems are compared by what is read: {title} is recall averaged" in told
     assert "10 hits are 42% of the index of recursive:6000/0 (24 chunks)." in text

@@ -82,7 +82,7 @@ def test_failed_and_waiting_cells_are_told(measured: SweepResult) -> None:
 def test_one_cell_has_the_page_of_an_evaluation_and_none_has_no_page(measured: SweepResult) -> None:
     broken = CellResult(measured.results[0].cell, error="no such model")
     one = sweep_document(replace(measured, results=(measured.results[1], broken)))
-    assert one.lead.startswith("NDCG@3 is ")
+    assert one.lead.startswith("Use recursive:60/0 · bm25. NDCG@3 is ")
     assert (one.title, one.warnings[0]) == (
         "island: 1 of 2 configurations measured",
         f"1 configuration failed: no such model ({short_name(broken.cell.name)})",

@@ -421,9 +421,7 @@ def _one_cell(result: SweepResult) -> Page:
     view = sweep_view(result)
     return replace(
         page,
-        lead=" ".join(
-            filter(None, [f"Use {short_name(entry.cell.name)}: {page.lead[0].lower()}{page.lead[1:]}", view.lead])
-        ),
+        lead=" ".join(filter(None, [f"Use {short_name(entry.cell.name)}.", page.lead, view.lead])),
         title=view.title,
         measured=(("Configuration", entry.cell.name), *page.measured),
         warnings=(*(one for one in view.warnings if one not in page.warnings), *page.warnings),

@@ -53,7 +53,7 @@ def test_the_cheapest_that_is_shown_to_be_as_good_is_recommended(systems):
     )
     said = " ".join(str(found).split())
     assert "The recommended one costs less (p50 latency: 10.0 ms against 200 ms)." in said
-    assert "2 of 3 are not significantly worse than another" in said
+    assert "2 of 3 are not ruled out as the best" in said
     assert found.of("cheap").lower > -0.03
     assert found.of("low").lower is None
 
@@ -65,7 +65,7 @@ def test_a_system_that_is_worse_on_average_by_less_than_the_margin_may_still_not
     assert 0.0 < found.of("dear").mean - found.of("cheap").mean < 0.03
     assert (found.recommended, found.is_shown) == ("dear", False)
     assert found.of("cheap").lower < -0.03
-    told = "dear leads: MRR@3 0.750, the highest of 2, but others may be as good (about 1,"
+    told = "dear leads: MRR@3 0.750, the highest of 2, but not shown within 0.03 of every other (about 1,"
     assert recommendation_sentence(found).startswith(told)
 
 
@@ -110,8 +110,8 @@ def test_few_queries_show_nothing_and_how_many_would_is_said(ranked):
     assert (found.recommended, found.is_shown, found.check) == ("b", False, None)
     assert found.queries_needed > 98
     assert recommendation_sentence(found) == (
-        "b leads: MRR@3 0.750, the highest of 2, but others may be as good (about "
-        f"{found.queries_needed:,} questions would settle it)."
+        "b leads: MRR@3 0.750, the highest of 2, but not shown within 0.03 of every other (about "
+        f"{found.queries_needed:,} questions would show)."
     )
 
 

@@ -114,6 +114,20 @@ def test_where_depth_changes_what_comes_first_both_befores_are_stages() -> None:
     assert retrieved != candidates
 
 
+def test_a_perfect_reranker_has_the_candidates_that_the_reranker_got() -> None:
+    answer, *others = lines_of(QUESTIONS[0])[:4]
+
+    def search(query: str, k: int = 2) -> list[str]:
+        return others[:2] if k == 2 else [*others[::-1], answer]
+
+    data = rl.Dataset.from_dict({QUESTIONS[0]: [answer]})
+    first = rl.evaluate(search, data, reranker=lambda query, texts: [float(text == answer) for text in texts], candidates=4)
+    assert first.candidates == "candidates"
+    assert (first.scores.mean("retrieve", "recall@2"), first.scores.mean("rerank", "recall@2")) == (0.0, 1.0)
+    assert first.headroom(2).mean_recall == 1.0
+    assert first.failure_analysis(2).made_findable == ()
+
+
 def test_a_query_that_fails_in_either_pass_has_failed() -> None:
     def fails_deep(query: str, k: int = 4) -> list[str]:
         if k > 4 and query == QUESTIONS[0]:
