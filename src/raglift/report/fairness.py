@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import index_share
+from raglift.analysis.fairness import tokens_sent
 from raglift.analysis.paired_statistics import NOT_COMPARABLE
 from raglift.analysis.shared_queries import named
 from raglift.metrics.computing import mean_title
-from raglift.report.format import percent_text
+from raglift.report.format import number_text, percent_text
 from raglift.report.sentences import as_deployed
 from raglift.types.metric import Metric
 from raglift.utilities.display import counted
@@ -46,17 +47,18 @@ def _deployed_sentence(comparison: Comparison, found: Fairness) -> str:
     """Return which system finds a right passage most often as deployed, if that is not the one that leads by size."""
     metric = None if found.in_hits is None else Metric("hit_rate", found.in_hits.k)
     best = comparison.best
-    if not found.decides or metric not in comparison.metrics or best is None or found.sent is None:
+    if not found.decides or metric not in comparison.metrics or best is None:
         return ""
     rows = {row.system: row for row in comparison.of(metric) if row.n}
     most = max(rows, key=lambda name: rows[name].mean, default=best)
     if most == best or best not in rows or rows[most].mean - rows[best].mean < _CLOSE:
         return ""
     one, other = (percent_text(rows[name].mean, 0) for name in (most, best))
+    sent = [number_text(tokens_sent(comparison.evaluation(name), metric.k), 0) for name in (most, best)]
     return (
         f"The order depends on what is sent. With {counted(metric.k, 'hit') if metric.k else 'all hits'} as deployed, "
-        f"{most} has a right passage for {one} of questions and {best} for {other}, with {found.sent[most]:,.0f} "
-        f"against {found.sent[best]:,.0f} tokens."
+        f"{most} has a right passage for {one} of questions and {best} for {other}, with about {sent[0]} "
+        f"against {sent[1]} tokens."
     )
 
 

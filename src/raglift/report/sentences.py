@@ -313,7 +313,7 @@ def comparison_sentence(comparison: Comparison) -> str:
         if worse:
             left = len(tested) - len(worse)
             others = f"significantly worse: {_named(tuple(map(short_name, worse)), _MOST_WORSE)}"
-            others += f"; {left:,} {'differs' if left == 1 else 'differ'} not significantly" if left else ""
+            others += f"; the other {left:,} {'does' if left == 1 else 'do'} not differ significantly" if left else ""
         elif unknown:
             others = f"{unknown:,} cannot be compared by size"
         said = f"The baseline, {short_name(best)}, {leads}: {f'{finds} ({figure})' if finds else figure}"
