@@ -92,7 +92,9 @@ def named_columns(metrics: Iterable[Metric], cell: Callable[[RowT, Metric], Cell
     """Return a column for each metric that was asked for by name, besides the one that decides."""
 
     def column(metric: Metric) -> Column[RowT]:
-        return Column(mean_title(metric), lambda row: cell(row, metric), definition=definition_of(metric))
+        return Column(
+            mean_title(metric), lambda row: cell(row, metric), definition=definition_of(metric), optional=True
+        )
 
     return [column(metric) for metric in metrics]
 
