@@ -142,7 +142,7 @@ def test_a_store_that_filters_after_its_search_is_found(filtered: Dataset) -> No
     (note,) = [note for note in evaluation.notes if "under-returns" in note]
     found = [len(trace.stages[0].ranking) for trace in evaluation.run.traces]
     short = [count for count in found if count < max(found)]
-    assert f"for {len(short)} queries of {len(filtered)} with a filter" in note
+    assert f"for {len(short)} questions of {len(filtered)} with a filter" in note
     assert note in " ".join(str(evaluation).split())
 
 

@@ -65,7 +65,8 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert err.endswith("kept in runs/sizes\n")
     assert out.startswith(
         "lighthouse: 2 of 2 configurations measured\n"
-        "40 labelled questions; by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a\nreranker\n\n"
+        "40 labelled questions; by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a\n"
+        "reranker\n\n"
         "Use recursive:1000/100 · bm25: it puts the right passage first for "
     )
     assert "\n400/0 " in out

@@ -77,7 +77,7 @@ def test_a_dataset_is_searched_in_chunks(model: Any) -> None:
         ((QUERIES,), "queries, corpus and relevant_docs"),
         ((QUERIES, {}, RELEVANT), "queries, corpus and relevant_docs"),
         ((DATA, CORPUS, RELEVANT), "queries, corpus and relevant_docs"),
-        ((rl.Dataset(DATA.queries[:0], DATA.documents),), "no queries"),
+        ((rl.Dataset(DATA.queries[:0], DATA.documents),), "no questions"),
         ((QUERIES, CORPUS, {"fog-signal-interval": "c1"}), "set of ids"),
         ((QUERIES, CORPUS, {7: {"c1"}}), "no query with relevant documents"),
     ],

@@ -212,7 +212,9 @@ def test_systems_that_failed_whole_are_named_in_the_verdict(ranked):
 def test_what_was_tried_is_not_advised(tried, has_reranker, advice):
     lost = [OutcomeFacts("not_retrieved", None, 5, ("q",))]
     told = next_step(10, lost, 10, has_reranker=has_reranker, tried=tried)
-    assert told.startswith(f"Next: try {advice}: 5 of 10 facts are missing from the top 10; all 5 were not among ")
+    assert told.startswith(
+        f"Next: try {advice}: 5 of 10 facts are missing from the top 10; all 5 were never retrieved."
+    )
 
 
 def test_where_little_is_lost_other_things_are_advised():

@@ -114,11 +114,16 @@ _FEW_COUNTED = 20
 """Of fewer questions, so many are named instead of a share."""
 
 
+def whole_percent(share: float) -> int:
+    """Return a share in whole percent; halves are rounded up."""
+    return math.floor(100 * share + 0.5)
+
+
 def questions_text(share: float, n: int, *, short: bool = False) -> str:
     """Return a share of questions: `58% of questions`, or `58%` in short; of few, how many: `2 of 3 questions`."""
     if n < _FEW_COUNTED:
         return f"{round(share * n):,}" if short else f"{round(share * n):,} of {counted(n, 'question')}"
-    percent = math.floor(100 * share + 0.5)
+    percent = whole_percent(share)
     if percent in (0, 100) and share not in (0.0, 1.0):
         percent = min(max(percent, 1), 99)
     return f"{percent}%" if short else f"{percent}% of questions"
@@ -211,7 +216,15 @@ def failure_analysis_sentence(losses: FailureAnalysis, system: str = "") -> str:
     return f"{said}; of the rest, {'; '.join([f'{first.facts:,} {are} {outcome_text(first, k)}', *others])}."
 
 
-def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranker: bool, tried: str = "") -> str:
+def next_step(
+    facts: int,
+    losses: Sequence[OutcomeFacts],
+    k: int,
+    *,
+    has_reranker: bool,
+    tried: str = "",
+    requested: float = math.inf,
+) -> str:
     """Return what to try next, by what became of most of the facts that are not found.
 
     Args:
@@ -220,6 +233,7 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         k: by which rank they are looked for.
         has_reranker: whether the system has one.
         tried: the names of the systems that were measured: what these have is not advised.
+        requested: how many hits were requested of the retriever; by default many.
     """
     if not facts:
         return ""
@@ -245,13 +259,14 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
     }.get(most.outcome)
     if most.outcome == "failed":
         return f"Next: find out why questions fail: {not_found}; {these} {was} lost because the question failed."
-    return f"Next: try {advice}: {not_found}; {these} {was} {_LOST[most.outcome].format(stage=most.stage)}."
+    few = f" (only {requested:,.0f} requested)" if most.outcome == "not_retrieved" and requested <= k else ""
+    return f"Next: try {advice}: {not_found}; {these} {was} {_LOST[most.outcome].format(stage=most.stage)}{few}."
 
 
 _LOST = {
     "below_k": "retrieved, but ranked lower",
     "dropped": "dropped by {stage}",
-    "not_retrieved": "not among the hits that were requested",
+    "not_retrieved": "never retrieved",
     "not_attainable": "lost in chunking",
     "missed": "never retrieved, or lost in chunking (not known which)",
 }

@@ -121,7 +121,9 @@ def test_a_perfect_reranker_has_the_candidates_that_the_reranker_got() -> None:
         return others[:2] if k == 2 else [*others[::-1], answer]
 
     data = rl.Dataset.from_dict({QUESTIONS[0]: [answer]})
-    first = rl.evaluate(search, data, reranker=lambda query, texts: [float(text == answer) for text in texts], candidates=4)
+    first = rl.evaluate(
+        search, data, reranker=lambda query, texts: [float(text == answer) for text in texts], candidates=4
+    )
     assert first.candidates == "candidates"
     assert (first.scores.mean("retrieve", "recall@2"), first.scores.mean("rerank", "recall@2")) == (0.0, 1.0)
     assert first.headroom(2).mean_recall == 1.0

@@ -410,7 +410,14 @@ def _next_step(found: Findings) -> str:
         return advice
     lost = _lost(found)
     has_reranker = len(evaluation.scores.stages) > 1
-    return next_step(losses.facts, lost, losses.k, has_reranker=has_reranker, tried=system_name(evaluation))
+    return next_step(
+        losses.facts,
+        lost,
+        losses.k,
+        has_reranker=has_reranker,
+        tried=system_name(evaluation),
+        requested=candidates_of(evaluation.run.spec),
+    )
 
 
 def _lost(found: Findings) -> list[OutcomeFacts]:

@@ -22,7 +22,7 @@ from raglift.report.format import (
     percent_text,
     verdict_emphasis,
 )
-from raglift.report.sentences import is_area
+from raglift.report.sentences import is_area, whole_percent
 from raglift.report.views.parts import definition_of
 from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import CONFIDENCE, TIED
@@ -70,7 +70,7 @@ def _rate_tile(evaluation: Evaluation, lift: Lift | None, metric: Metric) -> Til
     change = emphasis = ""
     if lift is not None and found is not None and found.n:
         before = lift.row(metric).before
-        points = round(100 * lift.row(metric).after) - round(100 * before)
+        points = whole_percent(lift.row(metric).after) - whole_percent(before)
         sign = "▲" if points > 0 else "▼"
         change = f"{sign} {counted(abs(points), 'point')}, from " if points else "unchanged from "
         change += percent_text(before, 0)
