@@ -136,7 +136,7 @@ def _embedding(evaluation: Evaluation) -> float | None:
 
 def characters_of_hits(evaluation: Evaluation, k: int | None) -> float:
     """Return how many characters the first k hits of a query hold, on average; all hits for None, 0 without any."""
-    lengths = [sum(len(hit.chunk.text) for hit in hits[:k]) for hits in last_hits(evaluation) if hits]
+    lengths = [sum(len(hit.chunk.text) for hit in hits[:k]) for hits in last_hits(evaluation)]
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 

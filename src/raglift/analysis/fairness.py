@@ -230,8 +230,11 @@ def with_prompts(fairness: Fairness, systems: Mapping[str, Evaluation], shared: 
 def tokens_sent(evaluation: Evaluation, k: int | None) -> float:
     """Return about how many tokens the first k hits of a query have, on average; NaN without their texts.
 
-    They are estimated from characters, as where chunks of different sizes are compared.
+    They are estimated from characters, as where chunks of different sizes are compared. Of agents nothing is estimated:
+    what they read is counted search by search.
     """
+    if evaluation.run.has_sessions:
+        return math.nan
 
     def estimated() -> float:
         characters = characters_of_hits(evaluation, k)

@@ -54,7 +54,9 @@ def evaluation_frame(evaluation: Evaluation, tested: Iterable[LiftRow] = ()) -> 
             row["lift"] = _or_nan(evaluation.mean_lift(metric))
             if row_of:
                 found = row_columns(row_of[metric], metric)
-                row |= {"lift_low": found["low"], "lift_high": found["high"], "p": found["p"]}
+                difference = row_of[metric].difference
+                is_known = difference is not None and difference.n > 0
+                row |= {"lift_low": found["low"], "lift_high": found["high"], "p": found["p"] if is_known else math.nan}
                 row["verdict"] = verdict_of(row_of[metric])
             row["beyond_candidates"] = evaluation.beyond_candidates.get(str(metric), 0)
             row |= {f"stage:{stage}": scores.mean(stage, metric) for stage in stages[1:-1]}

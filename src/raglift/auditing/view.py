@@ -70,6 +70,8 @@ def _lead(audit: Audit) -> str:
         unmatched
     )
     said += [f"{counted(twice, 'question')} with the same fact twice"] * bool(twice)
+    if not audit.documents:
+        said += ["Whether the labels can be matched is not known: there are no documents"]
     broken = "; ".join(said) or f"No label of {counted(audit.queries, 'question')} is broken"
     return f"{broken}; {counted(len(audit.warnings), 'warning')}."
 

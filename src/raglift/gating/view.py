@@ -162,7 +162,7 @@ def _regressed_sections(one: Regression, shown: dict[str, int]) -> Iterator[Sect
 
 
 _REGRESSED: tuple[Column[RegressedQuery], ...] = (
-    Column("question", lambda flip: flip.query_id, words=True),
+    Column("id", lambda flip: flip.query_id, words=True),
     Column("question", lambda flip: excerpt(flip.text, _QUESTION), words=True),
     Column("baseline", lambda flip: number_text(flip.before)),
     Column("run", lambda flip: number_text(flip.after)),

@@ -98,15 +98,19 @@ def number_text(value: float, decimals: int = 3) -> str:
     return "–" if math.isnan(value) else f"{value:,.{decimals}f}".replace("-", MINUS)
 
 
-_HALF_UP = 1e-9
-"""Added before rounding, so that halves are rounded up."""
-
-
 def percent_text(share: float, decimals: int = 1) -> str:
     """Return a share as percent: `83.5%`; all and nothing without decimals: `100%`, `0%`."""
     if share in (0.0, 1.0):
         decimals = 0
-    return f"{number_text(100 * share + _HALF_UP, decimals)}%"
+    if not decimals and 0.0 < share < 1.0:
+        return f"{whole_percent(share)}%"
+    return f"{number_text(100 * share, decimals)}%"
+
+
+def whole_percent(share: float) -> int:
+    """Return a share in whole percent, halves rounded up; 0 and 100 only where it is none and all."""
+    percent = math.floor(100 * share + 0.5)
+    return percent if share in (0.0, 1.0) else min(max(percent, 1), 99)
 
 
 def difference_text(difference: Change | None, decimals: int = 3) -> str:

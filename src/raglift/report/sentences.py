@@ -26,6 +26,7 @@ from raglift.report.format import (
     percent_text,
     signed,
 )
+from raglift.stats.intervals import TIED
 from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
@@ -82,7 +83,7 @@ def lift_sentence(lift: Lift) -> str:
         return f"The reranker did not change {name} for any question: it stays at {before} on {on}."
     if row.verdict == NOT_SIGNIFICANT:
         moved = f"{name} went from {before} to {after}" if before != after else f"{name} stays at {after} on average"
-        return f"The reranker made no clear difference: {moved}, {chance_text(found.n)}."
+        return f"The reranker made no clear difference: {moved}; {chance_text(found.n)}."
     if row.verdict == TOO_SKEWED:
         unclear = f"It is unclear whether the reranker helped: {name} went from {before} to {after}"
         return f"{unclear}, {TOO_SKEWED}: {outweighed_text(found)}."
@@ -94,7 +95,7 @@ def lift_sentence(lift: Lift) -> str:
 
 def chance_text(n: int) -> str:
     """Return that a difference may be chance."""
-    return f"a difference this small could be chance with {counted(n, 'question')}"
+    return f"with {counted(n, 'question')} this may be chance"
 
 
 def _first_passages(lift: Lift) -> str:
@@ -114,19 +115,12 @@ _FEW_COUNTED = 20
 """Of fewer questions, so many are named instead of a share."""
 
 
-def whole_percent(share: float) -> int:
-    """Return a share in whole percent; halves are rounded up."""
-    return math.floor(100 * share + 0.5)
-
-
 def questions_text(share: float, n: int, *, short: bool = False) -> str:
     """Return a share of questions: `58% of questions`, or `58%` in short; of few, how many: `2 of 3 questions`."""
     if n < _FEW_COUNTED:
         return f"{round(share * n):,}" if short else f"{round(share * n):,} of {counted(n, 'question')}"
-    percent = whole_percent(share)
-    if percent in (0, 100) and share not in (0.0, 1.0):
-        percent = min(max(percent, 1), 99)
-    return f"{percent}%" if short else f"{percent}% of questions"
+    percent = percent_text(share, 0)
+    return percent if short else f"{percent} of questions"
 
 
 def over_candidates_sentence(lift: Lift) -> str:
@@ -239,7 +233,9 @@ def next_step(
         return ""
     lost = sum(loss.facts for loss in losses)
     if not lost:
-        return f"Next: ask harder questions, or look at a lower k: all {facts:,} facts are in the top {k}."
+        lower = ", or look at a lower k" if k > 1 else ""
+        every = "the only fact is" if facts == 1 else f"all {facts:,} facts are"
+        return f"Next: ask harder questions{lower}: {every} in the top {k}."
     most = losses[0]
     if lost <= _FEW_LOST * facts and most.outcome != "failed":
         return (
@@ -321,23 +317,48 @@ def comparison_sentence(comparison: Comparison) -> str:
     best = best_of(comparison)
     finds, figure = _finds(comparison, best), _figure(comparison, best)
     leads = f"leads {len(comparison.names):,} systems"
+    tied = [
+        one for one in comparison.of(comparison.primary) if one.n and abs(one.mean - comparison.row(best).mean) <= TIED
+    ]
+    if len(tied) > 1:
+        leads = f"and {counted(len(tied) - 1, 'other')} have the highest {name} of {len(comparison.names):,} systems"
     if best == comparison.baseline:
-        worse = [one.system for one in tested if one.verdict == "worse"]
-        unknown = sum(one.verdict == NOT_COMPARABLE for one in tested)
-        others = "no difference to another is significant"
-        if worse:
-            left = len(tested) - len(worse)
-            others = f"significantly worse: {_named(tuple(map(short_name, worse)), _MOST_WORSE)}"
-            others += f"; the other {left:,} {'does' if left == 1 else 'do'} not differ significantly" if left else ""
-        elif unknown:
-            others = f"{unknown:,} cannot be compared by size"
         said = f"The baseline, {short_name(best)}, {leads}: {f'{finds} ({figure})' if finds else figure}"
-        return f"{said}; {others}{_caution(comparison, best)}."
-    figure = f"{figure}, {_against_baseline(comparison, best)}"
-    return f"{short_name(best)} {leads}: {f'{finds} ({figure})' if finds else figure}{_caution(comparison, best)}."
+        return f"{said}; {_others(comparison)}{_caution(comparison, best)}."
+    against = _against_baseline(comparison, best)
+    said = f"{figure}, {against}"
+    if finds:
+        said = f"{finds}, {against} ({figure})" if _is_by_size(comparison) else f"{finds} ({said})"
+    return f"{short_name(best)} {leads}: {said}{_caution(comparison, best)}."
 
 
-_MOST_WORSE = 3
+_MOST_NAMED = 3
+_UNCLEAR = {
+    NOT_SIGNIFICANT: "not significantly different",
+    TOO_SKEWED: TOO_SKEWED,
+    NOT_COMPARABLE: "not comparable by size",
+}
+
+
+def _others(comparison: Comparison) -> str:
+    """Return what was decided of the other systems, each verdict with the systems or their number."""
+    by_verdict: dict[str, list[str]] = {}
+    for row in map(comparison.deciding, comparison.others):
+        metric = "" if row.metric == comparison.primary else f" (by {mean_title(row.metric)})"
+        by_verdict.setdefault(str(row.verdict or "not comparable"), []).append(f"{short_name(row.system)}{metric}")
+    if list(by_verdict) == [NOT_SIGNIFICANT]:
+        return "no difference to another is significant"
+    told = [
+        f"significantly {verdict}: {_named(tuple(by_verdict[verdict]), _MOST_NAMED)}"
+        for verdict in ("better", "worse")
+        if verdict in by_verdict
+    ]
+    told += [
+        f"{len(names):,} {'is' if len(names) == 1 else 'are'} {_UNCLEAR.get(verdict, verdict)}"
+        for verdict, names in by_verdict.items()
+        if verdict not in ("better", "worse")
+    ]
+    return "; ".join(told)
 
 
 def _is_by_size(comparison: Comparison) -> bool:
@@ -448,8 +469,10 @@ def _pair_sentence(row: ComparisonRow, comparison: Comparison) -> str:
         ahead = new if row.mean >= row.baseline_mean else old
         said = f"It is unclear whether {short_name(new)} differs from {short_name(old)}: {means} is {TOO_SKEWED}"
         return f"{said}{_caution(comparison, ahead)}."
-    significant = f"{figure}, statistically significant on {counted(row.n, 'question')}"
-    means = f"{finds} ({significant})" if finds else significant
+    significant = f"statistically significant on {counted(row.n, 'question')}"
+    means = f"{figure}, {significant}"
+    if finds:  # what is tested is the area, not what is found at the budget, and NDCG, not what comes first
+        means = f"{finds}, {significant} ({figure})" if _is_by_size(comparison) else f"{finds} ({means})"
     return f"{short_name(better)} is better than {short_name(worse)}: {means}{_caution(comparison, better)}."
 
 

@@ -56,7 +56,7 @@ def heatmap_chart(result: SweepResult, metric: Metric, x: str, y: str, signs: Ma
     others = [part for part in varying(one.cell.to_dict() for one in entries) if part not in (x, y)]
     squares = [_square(one, metric, (x, y, *others), dark, signs.get(one.cell.key, "")) for one in entries]
     columns, rows = ([*dict.fromkeys(square[key] for square in squares)] for key in ("c", "r"))
-    tooltip = [alt.Tooltip("n:N", title="cell"), alt.Tooltip("w:N", title=mean_title(metric))]
+    tooltip = [alt.Tooltip("n:N", title="configuration"), alt.Tooltip("w:N", title=mean_title(metric))]
     down = alt.Y("r:N", sort=None, title=None, axis=alt.Axis(ticks=False, labelLimit=240))
     colour = alt.Color("v:Q", legend=None, scale=alt.Scale(scheme="viridis", domain=[low, high], nice=False))
     measured = alt.Chart(data_of(square for square in squares if square["v"] is not None))

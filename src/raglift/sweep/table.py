@@ -115,8 +115,8 @@ def _means(result: SweepResult, rows: Sequence[_Row], advised: Recommendation | 
             "verdict",
             _verdict,
             words=True,
-            definition=f"recommended, as good: shown within {advised.margin:g} of every other configuration; worse: "
-            "another is significantly better",
+            definition=f"recommended, as good: shown within {advised.margin:g} of every other configuration; not "
+            "significant: none is significantly better; worse: another is",
         )
     if len({row.evaluation.scores.n(row.evaluation.after, metric) for row in rows}) > 1:
         yield Column("questions", lambda row: f"{row.evaluation.scores.n(row.evaluation.after, metric):,}")

@@ -370,7 +370,7 @@ def failed_sections(result: SweepResult) -> list[Section]:
         return []
     table = Table(
         "Configurations that failed, by reason",
-        ("reason", "cells", "which"),
+        ("reason", "configurations", "which"),
         tuple(rows),
         text_columns=(0, 2),
         rests_on_labels=False,

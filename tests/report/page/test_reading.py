@@ -90,7 +90,7 @@ def test_colours_follow_the_system_the_button_and_paper(open_page: Callable, cha
 def test_without_javascript_words_and_tables_stand(open_page: Callable, charted: Document) -> None:
     page = open_page(charted, java_script_enabled=False).page
     assert page.locator(".headline table").is_visible()
-    assert "the charts and the single queries are missing here" in page.locator("#summary .noscript").inner_text()
+    assert "the charts and the single questions are missing here" in page.locator("#summary .noscript").inner_text()
     for view in ("#summary", "#queries", "#details"):
         assert page.locator(view).bounding_box()["height"] > 50
     assert page.locator("figure noscript p").inner_text() == "NDCG rises from 0.4 at 1 to 0.6 at 10."

@@ -29,10 +29,10 @@ GOLDEN = """\
 Cost
 rerank: 2 of these questions failed and are left out
 Latency of 50 questions, one at a time, models warm, cache off, on A Fast One (2 cores)
-stage         p50      p95  queries/s in the run
-────────────────────────────────────────────────
-retrieve  4.10 ms  6.02 ms                   240
-rerank     210 ms   1.25 s        from the cache
+stage         p50      p95  questions/s in the run
+──────────────────────────────────────────────────
+retrieve  4.10 ms  6.02 ms                     240
+rerank     210 ms   1.25 s          from the cache
 together   214 ms   1.26 s
 """
 

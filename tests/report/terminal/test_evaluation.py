@@ -47,8 +47,8 @@ GOLDEN = """\
 island: fake + fake
 3 questions, 2 of them labelled, 2 facts; 5 candidates; match by containment
 
-The reranker made no clear difference: MRR@1 went from 0.500 to 1.000, a difference this small could
-be chance with 2 questions.
+The reranker made no clear difference: MRR@1 went from 0.500 to 1.000; with 2 questions this may be
+chance.
 
 metric    before           after [95%]               lift [95%]      p
 ───────────────────────────────────────────────────────────────────────────────────────
@@ -56,7 +56,7 @@ MRR@1      0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  not si
 Recall@1   0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  exploratory
 
 Where recall was lost
-Next: ask harder questions, or look at a lower k: all 2 facts are in the top 1.
+Next: ask harder questions: all 2 facts are in the top 1.
 A perfect order of these candidates would reach Recall@1 1.000, NDCG@1 1.000.
 Outcome of each fact
 outcome          facts  share  questions  for example

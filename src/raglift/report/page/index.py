@@ -159,7 +159,7 @@ def _shown_metric(runs: Sequence[IndexedRun], primary: Metric | None) -> tuple[M
 def _achieved(run: IndexedRun) -> str:
     """Return how good a run is, as what a sentence says of it."""
     first, known = Metric("hit_rate", 1), run.evaluation.scores.metrics
-    if first in known:
+    if first in known and run.evaluation.scores.n(run.evaluation.after, first):
         return f"puts the right passage first for {percent_text(mean_after(run.evaluation, first), 0)} of questions"
     if not any(map(is_quality, known)):
         return "has no measure of quality"

@@ -447,7 +447,7 @@ def _reranked_section(comparison: Comparison) -> Section | None:
     columns = ("system", "before", "after", "lift", "p (unadjusted)", "win/tie/loss", "questions")
     caption, percent = "Each system before and after reranking", level(method)
     table = Table(caption, columns, tuple(rows), optional=(5, 6), confidence=percent)
-    said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
+    said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own questions."
     return Section("Before and after reranking", (said,), (table,))
 
 

@@ -428,10 +428,12 @@ def _lost(found: Findings) -> list[OutcomeFacts]:
 
 def _next_outcome(found: Findings) -> str:
     """Return the outcome that the next step is about; empty where it is about another model or no reranker."""
-    lost, step = _lost(found), _next_step(found)
-    return lost[0].outcome if lost and f"{lost[0].facts:,}" in step else ""
+    lost = _lost(found)
+    return "" if not lost or _next_step(found).startswith(_NOT_OF_FACTS) else lost[0].outcome
 
 
+_NOT_OF_FACTS = ("Next: use ", "Next: leave ", "Next: look at latency ", "Next: ask ")
+"""How a next step begins that is not about the facts that are lost as most are."""
 _LONGEST_EXAMPLE = 140
 
 
@@ -450,7 +452,7 @@ def _example(found: Findings) -> Example | None:
         "not_retrieved": "its passage was not retrieved",
         "not_attainable": "its passage was lost in chunking",
         "missed": "its passage was not retrieved, or lost in chunking",
-        "left_out": "its passage was found, and left out of the context",
+        "left_out": "its passage was found, and left out of the prompt",
         "asked": "its passage was searched for, but not retrieved",
         "never_asked": "its passage was never searched for",
     }[lost[0].outcome]

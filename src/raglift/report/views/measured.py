@@ -151,7 +151,7 @@ def _table(cost: Cost, caption: str) -> Table:
         rows.append((latency.stage, *_times(latency), per_second))
     if cost.whole is not None and len(cost.latencies) > 1:
         rows.append(("together", *_times(cost.whole), ""))
-    columns = ("stage", "p50", "p95", "queries/s in the run")
+    columns = ("stage", "p50", "p95", "questions/s in the run")
     return replace(table_of(columns, rows, caption=caption), rests_on_labels=False)
 
 

@@ -185,7 +185,7 @@ def calls_table(analyses: Mapping[str, SessionAnalysis]) -> Table:
     alone = analyses.get("")
     rows = []
     for number in numbers:
-        cells = [_recall_cell(one.recall_after[min(number, len(one.recall_after)) - 1]) for one in analyses.values()]
+        cells = [_recall_cell(_recall(one, min(number, len(one.recall_after)) - 1)) for one in analyses.values()]
         sessions = [f"{alone.still_searching[number - 1]:,}"] if alone is not None else []
         rows.append(row_of((str(number), *cells, *sessions)))
     columns = ("recall", "sessions with at least this many searches") if alone is not None else tuple(analyses)

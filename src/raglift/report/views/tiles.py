@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.fairness import tokens_sent
 from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
-from raglift.analysis.paired_statistics import interval_of, scored
+from raglift.analysis.paired_statistics import interval_of, is_quality, scored
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Share, Tile
@@ -21,8 +21,9 @@ from raglift.report.format import (
     p_equation,
     percent_text,
     verdict_emphasis,
+    whole_percent,
 )
-from raglift.report.sentences import is_area, whole_percent
+from raglift.report.sentences import is_area
 from raglift.report.views.parts import definition_of
 from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import CONFIDENCE, TIED
@@ -143,7 +144,7 @@ def target_shown(evaluation: Evaluation, target: Mapping[str, float]) -> tuple[s
     Raises:
         ConfigurationError: a metric or a stage that the evaluation does not have.
     """
-    said, missed, intervals = [], [], []
+    said, missed = [], []
     for name, least in target.items():
         stage, _, text = name.rpartition(":")
         stage = stage or evaluation.after
@@ -151,14 +152,20 @@ def target_shown(evaluation: Evaluation, target: Mapping[str, float]) -> tuple[s
             known = ", ".join(evaluation.scores.stages)
             raise ConfigurationError(f"target: found the stage {printable(stage)!r}; expected one of {known}")
         metric = scored(text, evaluation.scores.metrics, "target")
-        mean = evaluation.scores.mean(stage, metric)
+        if not is_quality(metric) or not math.isfinite(least):
+            raise ConfigurationError(
+                f"target: found {metric} with {least:g}; expected a measure of quality and a number"
+            )
+        mean, decimals = evaluation.scores.mean(stage, metric), max(decimals_of(metric), len(f"{least:g}") - 2)
         interval = interval_of(metric, evaluation.scores.of(stage, metric), CONFIDENCE)
         between = interval_in_words(interval, confidence_text(CONFIDENCE), decimals_of(metric))
-        intervals += [between] if between else []
         of_stage = "" if stage == evaluation.after else f" ({stage})"
-        said.append(f"{mean_title(metric)}{of_stage} {number_text(mean, decimals_of(metric))}, at least {least:g}")
-        missed += [] if mean >= least else [said[-1]]
-    tile = Tile("Target", "missed" if missed else "reached", note="; ".join([*said, *intervals]))
+        figure = f"{mean_title(metric)}{of_stage} {number_text(mean, decimals)}, at least {least:g}"
+        said.append(f"{figure}{f' ({between})' if between else ''}")
+        missed += [] if mean >= least else [figure]
+        if math.isnan(mean):
+            return f"The target cannot be checked: no question counts in {mean_title(metric)}.", Tile("Target", "–")
+    tile = Tile("Target", "missed" if missed else "reached", note="; ".join(said))
     if missed:
         return f"The target is missed: {'; '.join(missed)}.", tile
     return "The target is reached on these questions.", tile
