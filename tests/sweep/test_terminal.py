@@ -73,8 +73,7 @@ def test_a_plan_counts_what_there_is_to_do_and_what_the_cache_has() -> None:
     assert plan_text(plan()).splitlines() == [
         (
             "shop: 4 configurations (2 excluded, 1 finished already) over 1,200 questions and 30 documents of "
-            "shop_support, "
-            "50 candidates"
+            "shop_support, 50 candidates"
         ),
         "  split     recursive:60/0    1,234 chunks, 1,200 of them distinct",
         "            bad               cannot be used: ValueError: no",

@@ -211,8 +211,7 @@ def effects_of_factors(
     if not found.pairs:
         raise ConfigurationError(
             f"effects: found no two of {len(names)} configurations that differ in one part alone, over {found.n} "
-            "questions that "
-            "count in all of them; expected at least two configurations and two questions"
+            "questions that count in all of them; expected at least two configurations and two questions"
         )
     levels_of = list(factors.items())
     references = {} if references is None else references

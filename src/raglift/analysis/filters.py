@@ -96,8 +96,7 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
         least = min(short, key=lambda one: one.returned / max(one.expected or 1, 1))
         notes.append(
             f"{mark['stage']} under-returns for {counted(len(short), 'question')} of {filtered:,} with a filter, "
-            "although "
-            f"enough chunks match: {least.query_id} ({least.filter}) got {least.returned:,} of "
+            f"although enough chunks match: {least.query_id} ({least.filter}) got {least.returned:,} of "
             f"{counted(least.expected or 0, 'hit')}; the search probably takes the nearest chunks first and filters "
             f"them afterwards ({_named(short)})"
         )

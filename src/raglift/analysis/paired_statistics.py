@@ -210,8 +210,7 @@ def outweighed_text(difference: PairedDifference) -> str:
     found = f"at most one {one} of half their size" if opposite > 1 else f"one {one}" if opposite else f"no {missing}"
     return (
         f"{counted(difference.n, 'question')} with small {seen} and {found} cannot rule out large {missing} too rare "
-        "to "
-        f"be among them, which could outweigh the {seen}"
+        f"to be among them, which could outweigh the {seen}"
     )
 
 

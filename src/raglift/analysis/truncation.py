@@ -69,8 +69,7 @@ def read_in_part_notes(run: Run) -> list[str]:
         for count, distinct in stage.chunks_read_in_part:
             notes.append(
                 f"{count:,} of {counted(distinct, 'distinct chunk')} ({count / distinct:.0%}) {_are(count)} longer "
-                "than "
-                "the embedding model reads; the rest of their text is invisible to it"
+                "than the embedding model reads; the rest of their text is invisible to it"
             )
         found = stage.read_in_part
         if found is not None and found.candidates:

@@ -135,8 +135,7 @@ def tuned(
     if queries < folds * _FEWEST:
         raise ConfigurationError(
             f"tune: found {queries:,} labelled questions; expected at least {folds * _FEWEST:,}, two for each of "
-            f"{folds} "
-            "folds"
+            f"{folds} folds"
         )
     draw = np.random.default_rng(seed)
     held_out, counts = np.zeros(queries), np.zeros(len(settings), dtype=int)

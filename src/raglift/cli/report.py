@@ -171,7 +171,10 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
             confidence=_confidence(request),
             target=_target(request),
         )
-    elif isinstance(found, SweepResult):
+        return
+    if request.target:
+        sys.stderr.write("the target is of one run, and is not shown here\n")
+    if isinstance(found, SweepResult):
         found.report(output, baseline=request.baseline)
     else:
         found.report(output)

@@ -86,8 +86,7 @@ def agreement(
     if [len(row) for row in model] != [len(each.chunks) for each in pool.queries]:
         raise ConfigurationError(
             f"agreement: model: found {sum(map(len, model)):,} grades of {len(model):,} questions; expected one for "
-            "each "
-            f"of the {len(pool):,} chunks of the pool's {len(pool.queries):,} questions, in its order"
+            f"each of the {len(pool):,} chunks of the pool's {len(pool.queries):,} questions, in its order"
         )
     own = [labels_of_people(query) for query in people]
     labelled = {query.id for query in own if query.is_labelled}

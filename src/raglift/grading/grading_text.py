@@ -212,14 +212,14 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
         )
         more = len(graded.not_graded) - len(rows)
         rest = (f"and {more:,} more",) if more else ()
-        table = Table("Pairs without a grade", ("query", "chunk", "why"), rows, text_columns=(0, 1, 2))
+        table = Table("Pairs without a grade", ("question", "chunk", "why"), rows, text_columns=(0, 1, 2))
         yield Section(f"Without a grade: {len(graded.not_graded):,}", rest, (table,))
 
 
 def _systems(systems: Sequence[GradedSystem], depth: int) -> Table:
     columns: tuple[str, ...] = ("system", f"mean grade of {depth}", "graded")
     k = next((each.k for each in systems), None)
-    columns += (f"NDCG@{k}", f"Judged@{k}", "queries") if k is not None else ()
+    columns += (f"NDCG@{k}", f"Judged@{k}", "questions") if k is not None else ()
     rows = []
     for each in systems:
         cells = [each.name, _figure(each.mean_grade), f"{each.n:,}"]

@@ -91,8 +91,7 @@ def require_irrelevant(metrics: Iterable[Metric], *, says_irrelevant: bool) -> N
         raise ConfigurationError(
             f"{needing[0]}: found labels that say of nothing that it is irrelevant; expected some that do, as a grade "
             "of 0 in qrels or `judged_irrelevant` of a question: add them (raglift labels review and grade do), or "
-            "take "
-            "another metric, as ap"
+            "take another metric, as ap"
         )
 
 

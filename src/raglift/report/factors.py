@@ -78,8 +78,7 @@ def _intro(effects: FactorEffects) -> str:
     return (
         f"{mean_title(effects.primary)} of configurations that differ in one setting only, over "
         f"{counted(effects.n, 'question')}. The {level(effects.method)} intervals and p-values of a setting are "
-        "corrected "
-        "for all pairs of its options."
+        "corrected for all pairs of its options."
     )
 
 

@@ -28,6 +28,7 @@ from raglift.report.format import (
 )
 from raglift.stats.intervals import TIED
 from raglift.types.metric import Metric
+from raglift.types.rankings import CANDIDATES
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def next_step(
     not_found = f"{lost:,} of {facts:,} facts {'is' if lost == 1 else 'are'} missing from the top {k}"
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
-        "dropped": f"more hits after {most.stage}",
+        "dropped": "fewer candidates" if most.stage == CANDIDATES else f"more hits after {most.stage}",
         "not_retrieved": _either(_deeper(has_reranker), *_other_retrievers(tried)),
         "not_attainable": "raglift labels check, which names labels that are in no document, or larger chunks",
         "missed": _either(_deeper(has_reranker), "another retriever", "larger chunks"),
@@ -256,7 +257,10 @@ def next_step(
     if most.outcome == "failed":
         return f"Next: find out why questions fail: {not_found}; {these} {was} lost because the question failed."
     few = f" (only {requested:,.0f} requested)" if most.outcome == "not_retrieved" and requested <= k else ""
-    return f"Next: try {advice}: {not_found}; {these} {was} {_LOST[most.outcome].format(stage=most.stage)}{few}."
+    lost_so = _LOST[most.outcome].format(stage=most.stage)
+    if most.outcome == "dropped" and most.stage == CANDIDATES:  # asked for more, the system ranks otherwise
+        lost_so = "found as deployed, but not among the candidates"
+    return f"Next: try {advice}: {not_found}; {these} {was} {lost_so}{few}."
 
 
 _LOST = {

@@ -294,8 +294,7 @@ def most_queries_failed(traces: Sequence[Trace]) -> QueryFailed | None:
         return None
     return QueryFailed(
         f"{len(failed):,} of {counted(len(traces), 'question')} failed and count 0, so the figures say little about "
-        "the "
-        f"system; the first, {failed[0].query_id}: {failed[0].error}"
+        f"the system; the first, {failed[0].query_id}: {failed[0].error}"
     )
 
 

@@ -107,8 +107,7 @@ def _notes(traces: Sequence[Trace]) -> list[str]:
         often = f"{max(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
         notes.append(
             f"each question was run {often} times: figures are over all runs, and hits, explanations and what became "
-            "of "
-            "each fact are those of the first"
+            "of each fact are those of the first"
         )
         failed = sum(again.error is not None for trace in traces for again in trace.repetitions)
         if failed:

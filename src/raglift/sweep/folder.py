@@ -121,8 +121,7 @@ class SweepFolder:
         if not resume:
             raise ConfigurationError(
                 f"{self.path}: found a sweep there already ({len(self.finished())} configurations finished); expected "
-                "a new "
-                "folder: continue it (--resume, or resume=True), or choose another folder (--output)"
+                "a new folder: continue it (--resume, or resume=True), or choose another folder (--output)"
             )
         found = self.head()
         if found.get("hash") != head["hash"]:

@@ -176,8 +176,7 @@ class _Racing:
         if len(labelled) < least:
             raise ConfigurationError(
                 f"effort: found {len(labelled):,} labelled questions; expected at least {least:,}, or no effort: a "
-                "sweep "
-                "without one asks every configuration all of fewer"
+                "sweep without one asks every configuration all of fewer"
             )
         strata = [_stratum(self.dataset, place) for place in labelled]
         aside = round(len(labelled) * _HELD_OUT)
@@ -223,8 +222,7 @@ class _Racing:
         if set(cells) != set(of_cell) or any(set(one) != set(ids) for one in measured):
             raise RunError(
                 f"{self.file.rung(name)}: damaged: found other configurations or questions than {FILE} says; sweep "
-                "into another "
-                "folder (--output)"
+                "into another folder (--output)"
             )
         for column, cell in enumerate(cells):
             entry = of_cell[cell]

@@ -113,11 +113,19 @@ def _lead(result: SweepResult, advised: Recommendation | None) -> str:
 
 _TILES = {
     "Recommended": "The cheapest of those that are shown to be within the margin of every other configuration.",
+    "Contradicted": "The cheapest that seemed as good as the best, until held-out questions contradicted it.",
     "Highest mean": "The configuration with the highest mean.",
     "Best of the cheaper ones": "The highest mean of the configurations that cost less: see Why for what cost is.",
     "Runner-up": "The second-highest mean.",
     "Best without truncation": "The highest mean of the configurations whose models read all chunks whole.",
 }
+
+
+def _label(advised: Recommendation) -> str:
+    """Return what the choice is called: recommended where that is shown, else what it is."""
+    if advised.is_shown:
+        return "Recommended"
+    return "Highest mean" if advised.choice == advised.best else "Contradicted"
 
 
 def _tiles(compared: Comparison, advised: Recommendation, called: Mapping[str, str]) -> tuple[Tile, ...]:
@@ -126,7 +134,7 @@ def _tiles(compared: Comparison, advised: Recommendation, called: Mapping[str, s
         return ()
     better = "Highest mean" if advised.choice != advised.best else "Runner-up"
     neighbours = [
-        ("Recommended" if advised.is_shown else "Highest mean", advised.choice),
+        (_label(advised), advised.choice),
         ("Best of the cheaper ones", None if advised.cheaper is None else advised.cheaper.system),
         (better, None if advised.next_best is None else advised.next_best.system),
         ("Best without truncation", advised.best_without_truncation),
@@ -254,8 +262,7 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
     if advised is not None and any(_is_below(one) for one in advised.equals):
         yield (
             f"Intervals are per comparison; p-values and verdicts are corrected for all {advised.systems:,} "
-            "configurations. "
-            "So an interval can exclude 0 while the verdict is not “worse”"
+            "configurations. So an interval can exclude 0 while the verdict is not “worse”"
         )
     if len(table.rows) > _MOST_ROWS:
         yield f"the {_MOST_ROWS} best of {len(table.rows):,} configurations; the details have all"

@@ -349,8 +349,7 @@ def prompt_sections(comparison: Comparison) -> list[Section]:
         "Recall by prompt size",
         ComparisonPlots(comparison).by_prompt_size,
         "The share of a question's facts that are found in the first tokens of the prompt; each band holds the true "
-        "mean "
-        f"{level(comparison.method)} of the time. A line ends where half of the prompts of its system have ended.",
+        f"mean {level(comparison.method)} of the time. A line ends where half of the prompts of its system have ended.",
         Table("Recall by tokens read", ("system", *(f"{size:,}" for size in sizes)), tuple(rows)),
     )
     return [Section(figure.title, figures=(figure,))]
@@ -370,8 +369,7 @@ def _pairs_section(comparison: Comparison) -> Section:
         return Section("Differences", (f"No system can be compared with {comparison.baseline}.",))
     said = (
         f"Each system against {comparison.baseline}, question by question. Minimum detectable effect: the smallest "
-        "true "
-        "difference that these questions detect with a power of 80%; smaller ones are often missed."
+        "true difference that these questions detect with a power of 80%; smaller ones are often missed."
     )
     figure = Figure(
         f"{mean_title(comparison.primary)} minus that of {comparison.baseline}",

@@ -338,8 +338,7 @@ def _lift_section(lift: Lift) -> Section | None:
     row = lift.row()
     said = (
         f"{name} improved for {counted(found.wins, 'question')}, got worse for {found.losses:,} and stayed the same "
-        "for "
-        f"{found.ties:,}; effect size {signed(found.effect_size, 2)}."
+        f"for {found.ties:,}; effect size {signed(found.effect_size, 2)}."
     )
     paragraphs = [said]
     if row.minimum_detectable_effect is not None:

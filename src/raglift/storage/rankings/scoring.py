@@ -321,8 +321,7 @@ def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[st
             f"{rankings.path}: found rankings of {'no question' if ours is None else f'questions as {quoted(ours)}'} "
             "and "
             f"labels in {qrels} of {'no question' if theirs is None else f'questions as {quoted(theirs)}'}; expected "
-            "at "
-            "least one question in both"
+            "at least one question in both"
         )
     if isinstance(labels, NumberedLabels):
         return labels.only(queries)
