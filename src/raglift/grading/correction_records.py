@@ -258,18 +258,20 @@ def _steps(found: Correction) -> Iterator[str]:
     """Yield what the model's grades say, what people said, what is believed now, and what more grades would do."""
     first, units, pairs = found.figures[0], _units(found), counted(found.pairs, "pair")
     name = f"{mean_title(first.metric)} of {first.name}"
-    yield f"The model: by {found.judge}'s grades of {pairs}, {name} is {number_text(first.judge)}."
+    yield f"The model: by the grades of {found.judge} for {pairs}, {name} is {number_text(first.judge)}."
     drawn = f"{found.drawn:,} of {found.of:,} {units} were drawn at random and"
     if found.drawn == found.of:
         drawn = f"all {found.of:,} {units} were"
     differ = found.only_model + found.only_people
+    ungraded = " (a pair that the model did not grade is irrelevant to it)" if found.without_grade else ""
     yield (
         f"People: {drawn} graded. Of {counted(found.human_grades, 'pair')}, they disagree with the model on {differ:,} "
         f"({percent_text(differ / found.human_grades, 0)}): {found.only_model:,} are relevant to the model alone, "
-        f"{found.only_people:,} to people alone. By their grades alone {name} is "
+        f"{found.only_people:,} to people alone{ungraded}. By their grades alone {name} is "
         f"{_believed(found, first, first.people)}."
     )
-    here = f"for these {found.queries:,} questions if people had graded every pair; chance is only in which were drawn"
+    here = f"for these {found.queries:,} questions if people had graded every pair"
+    here += "" if found.drawn == found.of else "; chance is only in which were drawn"
     if found.estimand == "population":
         here = f"over all questions like these {found.queries:,}; the interval also holds what questions differ by"
     yield f"Corrected: {name} is {_believed(found, first)}. It estimates the figure {here}."
