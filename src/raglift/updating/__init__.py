@@ -1,0 +1,5 @@
+"""Labels carried from one version of the documents to the next."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
