@@ -19,7 +19,7 @@ _STRAIGHT = str.maketrans({**dict.fromkeys(_SINGLE, "'"), **dict.fromkeys(_DOUBL
 # The numbers of items and headings, and the language after the fence of a block of code
 _LEFT_OUT = regex.compile(
     r"""(?mx) ^ [ \t>]* (?:
-        (?P<left> \d{1,3} ) [.)] (?= [ \t] )
+        (?P<left> \d{1,3} (?: \. \d{1,3} )* ) [.)] (?= [ \t] )
       | \#{1,6} [ \t]+ (?P<left> (?: \d{1,3} \. )* \d{1,3} [.)]? [ \t]+ )
       | (?: `{3,} | ~{3,} ) (?P<left> [ \t]* (?: \{ [ .]* [\w+\#-]+ [ ]* \} | [\w+\#.-]+ ) )
     )"""
