@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 _ASK_AGAIN = "evaluate both on one version of the dataset"
+_RELABEL = (
+    f"{_ASK_AGAIN}, or score one again by the labels of the other with rl.rescore(evaluation, labels=…) or raglift "
+    "rescore --labels"
+)
+_UPDATE = (
+    "the documents differ too: `raglift labels update OLD NEW` says what became of each label, and with `--runs BEFORE "
+    "AFTER` how much of the change is labels"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +88,9 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
             continue
         theirs = evaluation.dataset.query_by_id
         _check_overlap(baseline, common, name, theirs)
-        check_same_queries(baseline, common, name, theirs)
+        before, after = documents_hash_of(reference), documents_hash_of(evaluation)
+        other = None not in (before, after) and before != after
+        check_same_queries(baseline, common, name, theirs, _UPDATE if other else _RELABEL)
         kept &= set(theirs)
         notes += _differences(baseline, reference, name, evaluation)
     if not kept:
@@ -108,8 +118,7 @@ def check_same_queries(
     common: Mapping[str, Query],
     name: str,
     theirs: Mapping[str, Query],
-    relabelled: str = "evaluate both on one version of the dataset, or score one again by the labels of the other with "
-    "rl.rescore(evaluation, labels=…) or raglift rescore --labels",
+    relabelled: str = _RELABEL,
 ) -> None:
     """Raise when a query that two share is not the same question with the same labels, whoever gave them.
 
@@ -195,6 +204,13 @@ def _whose(name: str, sources: LabelSources) -> str:
 
 def _hash(evaluation: Evaluation) -> object:
     return evaluation.run.spec.get("dataset", {}).get("hash")
+
+
+def documents_hash_of(evaluation: Evaluation) -> str | None:
+    """Return the hash of the documents that were searched; None if it is not known."""
+    spec = evaluation.run.spec
+    found: str | None = spec.get("relabelled", spec).get("dataset", {}).get("documents")
+    return found
 
 
 def _settings(mine: object, other: object) -> str:
