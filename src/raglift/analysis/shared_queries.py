@@ -88,9 +88,8 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
             continue
         theirs = evaluation.dataset.query_by_id
         _check_overlap(baseline, common, name, theirs)
-        before, after = documents_hash_of(reference), documents_hash_of(evaluation)
-        other = None not in (before, after) and before != after
-        check_same_queries(baseline, common, name, theirs, _UPDATE if other else _RELABEL)
+        advice = _UPDATE if _have_other_documents(reference, evaluation) else _RELABEL
+        check_same_queries(baseline, common, name, theirs, advice)
         kept &= set(theirs)
         notes += _differences(baseline, reference, name, evaluation)
     if not kept:
@@ -164,7 +163,8 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     # the hash is of queries and documents: where the queries are the same, in the same order, it is the documents
     same = reference.dataset.queries == evaluation.dataset.queries
     relabelled = any("relabelled" in one.run.spec for one in (reference, evaluation))  # then it may hold no documents
-    if same and not relabelled and _hash(reference) != _hash(evaluation):
+    other = not relabelled and _hash(reference) != _hash(evaluation)
+    if same and (other or _have_other_documents(reference, evaluation)):
         notes.append(f"the documents of the dataset differ between {baseline} and {name}; questions and labels do not")
     return notes
 
@@ -211,6 +211,12 @@ def documents_hash_of(evaluation: Evaluation) -> str | None:
     spec = evaluation.run.spec
     found: str | None = spec.get("relabelled", spec).get("dataset", {}).get("documents")
     return found
+
+
+def _have_other_documents(one: Evaluation, other: Evaluation) -> bool:
+    """Whether two runs are known to have searched different documents, whatever labels they were scored by since."""
+    documents = documents_hash_of(one), documents_hash_of(other)
+    return None not in documents and documents[0] != documents[1]
 
 
 def _settings(mine: object, other: object) -> str:

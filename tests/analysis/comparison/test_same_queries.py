@@ -9,6 +9,7 @@ from raglift.metrics.rank_measures import RR
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation
 from raglift.running.evaluation import evaluate
+from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
@@ -114,6 +115,16 @@ def test_labels_of_another_version_of_the_documents_lead_to_the_update_of_labels
         with pytest.raises(ConfigurationError) as caught:
             compare({"a": runs["a"], "b": other}, primary="rr@3")
         assert "labels update" not in str(caught.value)
+
+
+def test_a_run_over_other_documents_is_noted_also_where_it_was_scored_again():
+    old, new = (measured(query("q0"), documents=(Document("d", words),)) for words in ("once", "now"))
+    again = rescore(old, labels=new.dataset, metrics=["rr"], ks=[3])
+    (note,) = compare({"a": again, "b": new}, primary="rr@3").notes
+    assert note == "the documents of the dataset differ between a and b; questions and labels do not"
+    assert (
+        compare({"a": rescore(new, labels=new.dataset, metrics=["rr"], ks=[3]), "b": new}, primary="rr@3").notes == ()
+    )
 
 
 def test_questions_that_updated_labels_lack_are_left_out():
