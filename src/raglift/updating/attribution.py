@@ -58,7 +58,7 @@ class MetricChange(Presentable):
     in_both: NDArray[np.bool_]
     """Whether both versions have its labels: each of its facts has a passage with a certain place."""
     moved_labels: int
-    """How many of these questions' passages are written differently now."""
+    """How many passages of these questions' facts moved, so that their labels had to be written anew."""
     lost_labels: int
     """How many of their passages have no certain place, and no alternative that has one."""
     difference: PairedDifference
@@ -181,7 +181,7 @@ def attribute_change(
         n,
         m,
         in_both,
-        sum(_is_rewritten(each) for query in query_ids for each in passages[query]),
+        sum(_has_moved(each) for query in query_ids for each in passages[query]),
         sum(lost.values()),
         difference,
         replace(method, text=method_text([difference], None, "nothing to correct for: one comparison")),
@@ -279,8 +279,9 @@ def _without_place(each: UpdatedPassage) -> Passage:
     return each.old if each.new == each.old else replace(each.old, start=None, end=None)
 
 
-def _is_rewritten(each: UpdatedPassage) -> bool:
-    return each.where.startswith("relevant") and each.new is not None and each.new != each.old
+def _has_moved(each: UpdatedPassage) -> bool:
+    """Whether a passage of a fact is labelled elsewhere now; if it is unchanged, only its offsets may have shifted."""
+    return each.where.startswith("relevant") and each.kind != "unchanged" and each.new not in (None, each.old)
 
 
 def _lost(query: Query, passages: Sequence[UpdatedPassage]) -> int:
