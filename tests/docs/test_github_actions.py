@@ -249,7 +249,7 @@ def test_the_action_measures_and_decides_and_no_input_is_read_as_a_command(tmp_p
 def test_labels_are_looked_for_if_documents_changed_and_labels_did_not(tmp_path: Path, job: Job, changed, ran) -> None:
     """By a stand-in for the command, which says that labels moved."""
     program = tmp_path / "programs" / "raglift"
-    program.write_text('#!/bin/sh\necho "$*" > called.txt\necho "{}"\nexit 1\n', encoding="utf-8")
+    program.write_text('#!/bin/sh\necho "$*" > called.txt\necho "moved 6"\nexit 1\n', encoding="utf-8")
     for folder in ("retrieval", "base/retrieval"):
         (tmp_path / folder / "documents").mkdir(parents=True)
         for name in ("documents/a.md", "queries.jsonl"):
@@ -258,8 +258,8 @@ def test_labels_are_looked_for_if_documents_changed_and_labels_did_not(tmp_path:
     assert outcomes == {"Check the labels": int(ran)}
     if ran:
         called = (tmp_path / "called.txt").read_text(encoding="utf-8").strip()
-        assert called == "labels update --json -- base/retrieval retrieval/documents"
-        assert (tmp_path / "raglift-results" / "labels.json").read_text(encoding="utf-8") == "{}\n"
+        assert called == "labels update -- base/retrieval retrieval/documents"
+        assert (tmp_path / "raglift-results" / "labels.txt").read_text(encoding="utf-8") == "moved 6\n"
     assert (tmp_path / "called.txt").exists() == ran
 
 
