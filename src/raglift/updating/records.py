@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.auditing.records import Place
+    from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document
     from raglift.types.labels import Passage, Query
+    from raglift.types.metric import Metric
+    from raglift.updating.attribution import MetricChange
 
 Kind = Literal["unchanged", "moved", "edited", "elsewhere", "ambiguous", "gone"]
 """What can become of a passage."""
@@ -125,6 +128,21 @@ class LabelUpdate(Presentable):
         """The ids of the questions that are not in `updated`: a fact of theirs has no passage with a certain place."""
         kept = self.updated.query_by_id
         return tuple(query.id for query in self.dataset if query.id not in kept)
+
+    def change(self, before: Evaluation, after: Evaluation, metric: Metric | str | None = None) -> MetricChange:
+        """Return how much of a metric's change is labels that moved, labels that died, and the system.
+
+        Args:
+            before: a run over the old documents, scored by the old labels.
+            after: a run over the new documents, whatever labels it was scored by.
+            metric: one that `before` was scored by; by default what decides there.
+
+        Raises:
+            ConfigurationError: see `attribute_change`.
+        """
+        from raglift.updating.attribution import attribute_change
+
+        return attribute_change(self, before, after, metric)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a passage.
