@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import raglift.updating.view  # noqa: F401 — makes the view of an update known
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
