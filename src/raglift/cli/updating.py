@@ -50,18 +50,18 @@ def run(request: UpdateLabels) -> None:
         update = update.decide(request.decisions)
     change = update.change(*runs) if runs else None
     is_current = _is_current(update, labels)
-    is_written = target is not None and len(update.updated) > 0
-    if target is not None and is_written:
-        update.write(target, labels=labels, overwrite=request.overwrite)
+    written = None
+    if target is not None and update.updated.queries:
+        written = update.write(target, labels=labels, overwrite=request.overwrite)
     if request.page is not None:
-        write_page(update_page(update, next_step=_after_deciding(request)), request.page)
+        write_page(update_page(update, next_step=_after_deciding(request, written)), request.page)
     if request.as_json:
-        print_json(_as_json(update, target if is_written else None, change))
+        print_json(_as_json(update, written, change))
     else:
-        _print(update, request, target if is_written else None, is_current=is_current)
+        _print(update, request, written, is_current=is_current)
         if change is not None:
             _print_view(change)
-    if update.undecided or not (is_written or is_current):
+    if update.undecided or not (written or is_current):
         raise typer.Exit(_OPEN)
 
 
@@ -158,21 +158,26 @@ def _print_view(result: Any) -> None:
 def _next_line(update: LabelUpdate, request: UpdateLabels, written: Path | None) -> str:
     """Return what to do next."""
     if update.undecided and request.page is not None:
-        return f"decide in {request.page}. {_after_deciding(request)}"
+        return f"decide in {request.page}. {_after_deciding(request, written)}"
     if update.undecided:
         return f"{_command(request)} --page updates.html shows what to choose from"
     if written is not None:
         return f"raglift evaluate {_quoted(written, '--documents', request.new)}"
-    return f"{_command(request)} --write"
+    return f"{_command(request)} {_writing(request)}"
 
 
-def _after_deciding(request: UpdateLabels) -> str:
-    return f"Save the decisions, then: {_command(request)} --decisions {_DECISIONS} --write"
+def _after_deciding(request: UpdateLabels, written: Path | None) -> str:
+    again = " --overwrite" if written is not None else ""
+    return f"Save the decisions, then: {_command(request)} --decisions {_DECISIONS} {_writing(request)}{again}"
+
+
+def _writing(request: UpdateLabels) -> str:
+    return "--write" if request.output is None else f"-o {_quoted(request.output)}"
 
 
 def _command(request: UpdateLabels) -> str:
-    """Return the command as it was given, without what it is to write."""
-    options = {"--documents": request.documents, "--encoding": request.encoding, "-o": request.output}
+    """Return the command without what it writes."""
+    options = {"--documents": request.documents, "--encoding": request.encoding}
     given = [part for name, value in options.items() if value is not None for part in (name, value)]
     given += [part for pattern in request.include for part in ("--include", pattern)]
     return f"raglift labels update {_quoted(request.old, request.new, *given)}"

@@ -45,10 +45,10 @@ def update_page(update: LabelUpdate, *, next_step: str = "") -> Page:
 
 def _decision(passage: UpdatedPassage, update: LabelUpdate, before: Places, after: Places) -> Decision:
     label = {"query": passage.query_id, "where": passage.where, "old": text_hash(passage.old)}
-    question = update.dataset.query_by_id[passage.query_id].text
     return Decision(
         title=f"{named(passage)}: {passage.kind}",
-        about=(question, passage.rule or KINDS[passage.kind], f"Was: {before.said(passage.old_place)}"),
+        question=update.dataset.query_by_id[passage.query_id].text,
+        known=(passage.rule or KINDS[passage.kind], f"Was: {before.said(passage.old_place)}"),
         text=text_of(passage.old),
         label=json.dumps(label),
         choices=(

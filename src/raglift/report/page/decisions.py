@@ -44,8 +44,10 @@ class Decision:
     """What is to be decided."""
 
     title: str
-    about: tuple[str, ...]
-    """What to know, a line each."""
+    question: str
+    """What the text is to answer."""
+    known: tuple[str, ...]
+    """What is known of the text, a line each."""
     text: str
     """The text that it is about."""
     label: str
@@ -60,7 +62,10 @@ def fingerprint(decisions: Sequence[Decision]) -> str:
 
 
 def compared(old: str, new: str) -> tuple[Piece, ...]:
-    """Return two texts as one: the words of both, those that are in the first alone, and in the second alone."""
+    """Return two texts as one: the words of both, those that are in the first alone, and in the second alone.
+
+    A single word of both between two changes is taken for a part of them, which is easier to read.
+    """
     before, after = old.split()[:_MOST_WORDS], new.split()[:_MOST_WORDS]
     pieces: list[Piece] = []
     removed: list[str] = []
@@ -74,7 +79,8 @@ def compared(old: str, new: str) -> tuple[Piece, ...]:
         return found
 
     for change in Levenshtein.opcodes(before, after):
-        if change.tag == "equal":
+        is_stray = change.src_end - change.src_start == 1 and bool(removed or added) and change.src_end < len(before)
+        if change.tag == "equal" and not is_stray:
             pieces += changed()
             pieces.append(Piece(" ".join(after[change.dest_start : change.dest_end])))
         else:
