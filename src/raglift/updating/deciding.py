@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.auditing.records import Place
 from raglift.errors import DatasetError
 from raglift.types.checking import has_words
-from raglift.types.labels import Passage
+from raglift.updating.placing import passage_at
 from raglift.utilities.limits import user_path
 from raglift.utilities.strict_files import decode_lines, parse_object, read_bytes
 from raglift.utilities.validation import Location, check_fields, nearest, quoted, shown
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from raglift.errors import Fault
+    from raglift.types.labels import Passage
     from raglift.updating.records import LabelUpdate, UpdatedPassage
 
 DROP = "drop"
@@ -124,12 +125,5 @@ def _decided(passage: UpdatedPassage, choice: Any, here: Location, texts: Mappin
         expected = f"the text from {place.start} to {place.end} of {quoted(place.doc_id)}, with words: {quoted(stands)}"
         (here / "text").fault(quoted(text), expected)
     else:
-        return replace(passage, new=_labelled(passage.old, place, text), new_place=place, decided=True)
+        return replace(passage, new=passage_at(passage.old, texts[place.doc_id], place), new_place=place, decided=True)
     return None
-
-
-def _labelled(old: Passage, place: Place, text: str) -> Passage:
-    """Return the passage at a place in the form of the old one: a literal text stays one."""
-    if old.chunk_id is None and old.start is None:
-        return replace(old, text=text, doc_id=old.doc_id and place.doc_id)
-    return Passage(text, place.doc_id, place.start, place.end, grade=old.grade, annotator=old.annotator)

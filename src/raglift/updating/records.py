@@ -27,11 +27,11 @@ Kind = Literal["unchanged", "moved", "edited", "elsewhere", "ambiguous", "gone"]
 """What can become of a passage."""
 
 KINDS: dict[Kind, str] = {
-    "unchanged": "the same text at the same place of its document",
+    "unchanged": "the same text in the same document, next to the same text",
     "moved": "the same text, but for its format, at another place, or in another document",
     "edited": "its place is found, in other words",
     "elsewhere": "it is gone from its place; another passage says the same, or much the same",
-    "ambiguous": "several places are as good",
+    "ambiguous": "its text is there, but which place is its own is not certain",
     "gone": "nothing in the documents is like it",
 }
 """Each kind, and what it means."""
@@ -187,7 +187,7 @@ class LabelUpdate(Presentable):
 
         rows: list[dict[str, Any]] = []
         for each in self.passages:
-            best = each.candidates[0] if each.new is None and each.candidates else None
+            best = None if each.new is not None or each.decided else next(iter(each.candidates), None)
             place = best.place if best is not None else each.new_place
             rows.append(
                 {
