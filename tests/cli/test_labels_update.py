@@ -119,7 +119,7 @@ def test_labels_that_stay_right_are_no_reason_to_write(run: Run, old: Path, tmp_
     longer = f"# Fog\n\n{HORN}\n\n{OIL}\n\nAnd more.\n"
     new = write_documents(tmp_path / "v2", lamp=f"# Lamp\n\n{LAMP}\n", fog=longer)
     code, out, _ = run("labels", "update", old, new)
-    assert (code, "All of 3 labels are unchanged." in out, "Next:" in out) == (0, True, False)
+    assert (code, "All of 3 labels are unchanged." in out, "Nothing has to be written" in out) == (0, True, True)
     # What stands further down in its document is right as an anchor, and wrong as offsets
     (new / "fog.md").write_text(f"Read this.\n\n{longer}", encoding="utf-8")
     assert run("labels", "update", old, new)[0] == 0
@@ -129,6 +129,30 @@ def test_labels_that_stay_right_are_no_reason_to_write(run: Run, old: Path, tmp_
     assert (code, out.rstrip().endswith("--write")) == (1, True)
     assert run("labels", "update", old, new, "--write")[0] == 0
     assert rl.load_dataset(old / "queries.updated.jsonl", documents=new).query("oil").facts[0].passages[0].text == OIL
+
+
+def test_a_literal_text_that_moved_is_right_as_it_is(run: Run, old: Path, new: Path) -> None:
+    write_labels(old / "queries.jsonl", horn=HORN)
+    code, out, _ = run("labels", "update", old, new)
+    assert (code, "1 of 1 label moved" in out, "Nothing has to be written" in out) == (0, True, True)
+    write_labels(old / "queries.jsonl", horn={"text": HORN, "doc": "fog.md"})
+    assert run("labels", "update", old, new)[0] == 1
+
+
+def test_two_runs_show_what_the_documents_changed(run: Run, old: Path, new: Path, tmp_path: Path) -> None:
+    options = ("--retriever", "bm25", "--chunker", "recursive:200/0", "--reranker", "none")
+    assert run("evaluate", old, *options, "-o", tmp_path / "before")[0] == 0
+    assert run("labels", "update", old, new, "--write")[0] == 1
+    labels = old / "queries.updated.jsonl"
+    assert run("evaluate", labels, "--documents", new, *options, "-o", tmp_path / "after")[0] == 0
+    runs = ("--runs", tmp_path / "before", tmp_path / "after")
+    code, out, _ = run("labels", "update", old, new, *runs)
+    assert (code, "in two versions of the documents" in out) == (1, True)
+    change = json.loads(run("labels", "update", old, new, *runs, "--json")[1])["change"]
+    assert change["metric"] == "NDCG@10"
+    assert change["total"] == pytest.approx(change["moved"] + change["died"] + change["system"])
+    code, _, err = run("labels", "update", old, new, "--runs", *runs[:0:-1])
+    assert (code, "over the old ones first" in err) == (2, True)
 
 
 def test_nothing_is_written_where_every_question_waits(run: Run, old: Path, new: Path) -> None:

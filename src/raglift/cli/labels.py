@@ -175,8 +175,8 @@ class Relabel:
         "    --decisions decisions.jsonl",
     ],
     exit_codes={
-        0: "Every label is unchanged or, with --write, certain.",
-        1: "Labels moved and were not written, or a label waits for a decision.",
+        0: "Every label is right as it is or, with --write, certain.",
+        1: "Labels changed and were not written, or a label waits for a decision.",
     },
 )
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from raglift.cli.json_output import attributes, labels_json, print_json
+from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.datasets.corpora.catalogue import QUERIES
 from raglift.datasets.formats.catalogue import recognize_format
 from raglift.datasets.formats.own import documents_of
@@ -29,6 +29,7 @@ from raglift.utilities.limits import is_file, is_folder, is_stream, resolved, us
 if TYPE_CHECKING:
     from raglift.cli.labels import UpdateLabels
     from raglift.types.dataset import Dataset
+    from raglift.updating.attribution import MetricChange
     from raglift.updating.records import LabelUpdate, UpdatedPassage
 
 _OPEN = 1
@@ -113,12 +114,10 @@ def _load_labels(request: UpdateLabels) -> Dataset:
 
 
 def _is_current(update: LabelUpdate, labels: Path | None) -> bool:
-    """Whether every label is unchanged, and the old file, read with the new documents, says just that.
+    """Whether the old labels, read with the new documents, are just the updated ones, so that nothing is to be written.
 
-    Offsets of a passage do not: it stands elsewhere in its document if anything was inserted before it.
+    Offsets are not if anything was inserted before them; a literal text is, even if it moved.
     """
-    if any(each.kind != "unchanged" or each.decided for each in update.passages):
-        return False
     if labels is None:
         return all(each.new == each.old for each in update.passages)
     try:
@@ -143,8 +142,11 @@ def _print(update: LabelUpdate, request: UpdateLabels, written: Path | None, *, 
         sys.stderr.write(f"{questions} written to {written}, their history to {history_path(written)}\n")
     if request.page is not None:
         sys.stderr.write(f"written to {request.page}\n")
-    following = "" if is_current and written is None else _next_line(update, request, written)
-    sys.stdout.write(f"\nNext: {printable(following)}\n" if following else "")
+    if is_current and written is None:
+        following = f"Nothing has to be written: {request.old} is right for the new documents as it is."
+    else:
+        following = f"Next: {_next_line(update, request, written)}"
+    sys.stdout.write(f"\n{printable(following)}\n")
 
 
 def _print_view(result: Any) -> None:
@@ -185,7 +187,7 @@ def _quoted(*words: object) -> str:
     return " ".join(shlex.quote(str(word)) for word in words)
 
 
-def _as_json(update: LabelUpdate, written: Path | None, change: Any) -> dict[str, Any]:
+def _as_json(update: LabelUpdate, written: Path | None, change: MetricChange | None) -> dict[str, Any]:
     dataset = update.dataset
     return {
         "dataset": dataset.name,
@@ -200,8 +202,14 @@ def _as_json(update: LabelUpdate, written: Path | None, change: Any) -> dict[str
         "notes": update.notes,
         "path": written,
         "history": None if written is None else history_path(written),
-        **({} if change is None else {"change": change}),
+        **({} if change is None else {"change": _change_json(change)}),
     }
+
+
+def _change_json(change: MetricChange) -> dict[str, Any]:
+    parts = attributes(change, "metric", "total", "moved", "died", "system", "moved_labels", "lost_labels")
+    both = attributes(change, "mean_before", "mean_after", "difference", "verdict", "warnings", "notes")
+    return {**parts, **both, "questions": records(change.to_frame())}
 
 
 def _passage_json(passage: UpdatedPassage) -> dict[str, Any]:
