@@ -15,7 +15,7 @@ HOSTILE = "</td><script>alert(1)</script>\u202e| `x` \x1b[31m @everyone"
 def test_the_lead_and_the_table_count_the_kinds(lights: LabelUpdate) -> None:
     view = lights.view()
     assert "1 of 3 labels moved, 1 edited, 1 gone; 0 unchanged." in view.lead
-    assert "1 of 3 questions are written; 2 wait for a decision." in view.lead
+    assert "1 of 3 questions can be written; 2 wait for a decision." in view.lead
     assert [[cell.text for cell in row[:2]] for row in view.headline.rows] == [
         ["unchanged", "0"],
         ["moved", "1"],

@@ -11,6 +11,7 @@ import typer
 
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.datasets.corpora.catalogue import QUERIES
+from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.datasets.formats.catalogue import recognize_format
 from raglift.datasets.formats.own import documents_of
 from raglift.datasets.jsonl import read_queries
@@ -52,7 +53,7 @@ def run(request: UpdateLabels) -> None:
     change = update.change(*runs) if runs else None
     is_current = _is_current(update, labels)
     written = None
-    if target is not None and update.updated.queries:
+    if target is not None and (update.updated.queries or not update.waiting):
         written = update.write(target, labels=labels, overwrite=request.overwrite)
     if request.page is not None:
         write_page(update_page(update, next_step=_after_deciding(request, written)), request.page)
@@ -85,10 +86,10 @@ def _target(request: UpdateLabels) -> Path | None:
     if not request.write:
         return None
     path = _labels_file(request)
-    if path is None:
+    if path is None or path.suffix.lower() not in LINES_SUFFIXES:
         raise ConfigurationError(
-            f"--write: found {request.old}, which is no file or folder of labels in raglift's own JSON Lines; expected "
-            "the name of the new file: -o FILE"
+            f"--write: found {request.old}, which is no .jsonl file or folder in raglift's own form; expected the name "
+            "of the new file: -o FILE"
         )
     return path.with_suffix(f".updated{path.suffix}")
 

@@ -50,6 +50,7 @@ def _decision(passage: UpdatedPassage, update: LabelUpdate, before: Places, afte
         question=update.dataset.query_by_id[passage.query_id].text,
         known=(passage.rule or KINDS[passage.kind], f"Was: {before.said(passage.old_place)}"),
         text=text_of(passage.old),
+        around=before.around(passage.old_place),
         label=json.dumps(label),
         choices=(
             *(_choice(each, passage, after) for each in passage.candidates[:_MOST_CANDIDATES]),
@@ -65,4 +66,5 @@ def _choice(candidate: Candidate, passage: UpdatedPassage, after: Places) -> Cho
         f"This one: {after.said(candidate.place)}; {alike} alike; {candidate.reason}",
         json.dumps({**place_json(candidate.place), "text": candidate.text}),
         compared(text_of(passage.old), candidate.text),
+        after.around(candidate.place),
     )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 """As many labels of a kind are listed."""
+_AROUND = 120
+"""So many characters before a passage show where it is, and after it."""
 _LONGEST = 400
 """The longest text in a list; the page shows more."""
 
@@ -52,10 +54,10 @@ def lead_of(update: LabelUpdate) -> str:
         changed[0] = f"{first} of {counted(total, 'label')} {kind}"
         labels = f"{', '.join(changed)}; {counts['unchanged']:,} unchanged."
     else:
-        labels = f"All of {counted(total, 'label')} are unchanged." if total else "There are no labels."
+        labels = "No label changed." if total else "There are no labels."
     questions, waiting = len(update.dataset), len(update.waiting)
     wait = f"; {waiting:,} {'waits' if waiting == 1 else 'wait'} for a decision" if waiting else ""
-    return f"{labels} {len(update.updated):,} of {counted(questions, 'question')} are written{wait}."
+    return f"{labels} {len(update.updated):,} of {counted(questions, 'question')} can be written{wait}."
 
 
 def _notes(update: LabelUpdate) -> Iterator[str]:
@@ -102,6 +104,14 @@ class Places:
             return "at no known place"
         line = self._texts.get(place.doc_id, "").count("\n", 0, place.start) + 1
         return f"{quoted(place.doc_id)}, line {line:,}, characters {place.start} to {place.end}"
+
+    def around(self, place: Place | None) -> tuple[str, str]:
+        """Return some of the text before a place, and after it."""
+        if place is None:
+            return "", ""
+        text = self._texts.get(place.doc_id, "")
+        before, after = text[max(0, place.start - _AROUND) : place.start], text[place.end : place.end + _AROUND]
+        return before.lstrip(), after.rstrip()
 
 
 def named(passage: UpdatedPassage) -> str:

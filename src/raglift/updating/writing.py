@@ -173,4 +173,4 @@ def _page_of(passage: Passage, documents: Mapping[str, Document]) -> int | None:
     document = documents.get(passage.doc_id or "")
     if document is None or len(document.pages) == 1 or (passage.start, passage.end) not in document.pages:
         return None
-    return document.pages.index((passage.start, passage.end)) + 1  # type: ignore[arg-type]
+    return document.pages.index((passage.start, passage.end)) + 1

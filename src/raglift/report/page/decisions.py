@@ -37,6 +37,8 @@ class Choice:
     """As JSON."""
     pieces: tuple[Piece, ...] = ()
     """The text that is chosen, compared with the one that the decision is about."""
+    around: tuple[str, str] = ("", "")
+    """What stands before it, and after it."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Decision:
     """What is known of the text, a line each."""
     text: str
     """The text that it is about."""
+    around: tuple[str, str]
+    """What stands before it, and after it."""
     label: str
     """What the saved line says before the answer, as a JSON object."""
     choices: tuple[Choice, ...]
