@@ -110,8 +110,11 @@ class Places:
         if place is None:
             return "", ""
         text = self._texts.get(place.doc_id, "")
-        before, after = text[max(0, place.start - _AROUND) : place.start], text[place.end : place.end + _AROUND]
-        return before.lstrip(), after.rstrip()
+        before, after = text[: place.start], text[place.end :]
+        return (
+            f"…{before[-_AROUND:]}" if len(before) > _AROUND else before,
+            f"{after[:_AROUND]}…" if len(after) > _AROUND else after,
+        )
 
 
 def named(passage: UpdatedPassage) -> str:
