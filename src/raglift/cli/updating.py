@@ -44,13 +44,13 @@ def run(request: UpdateLabels) -> None:
         check_target(target, labels, overwrite=request.overwrite)
     if request.page is not None and not is_stream(request.page):
         check_page_free(request.page, overwrite=True)
-    runs = [load_evaluation(folder) for folder in request.runs or ()]
+    runs = None if request.runs is None else (load_evaluation(request.runs[0]), load_evaluation(request.runs[1]))
     dataset = _load_labels(request)
     documents = load_documents(request.new, encoding=request.encoding, include=request.include)
     update = update_labels(dataset, documents)
     if request.decisions is not None:
         update = update.decide(request.decisions)
-    change = update.change(*runs) if runs else None
+    change = None if runs is None else update.change(*runs)
     is_current = _is_current(update, labels)
     written = None
     if target is not None and (update.updated.queries or not update.waiting):
@@ -97,13 +97,13 @@ def _target(request: UpdateLabels) -> Path | None:
 def _load_labels(request: UpdateLabels) -> Dataset:
     path = user_path(request.old)
     folder = path.parent if path.name == QUERIES else path
-    given = documents_of(folder) if request.documents is None and path.name == QUERIES else request.documents
-    if resolved(_documents_at(request.new)) == resolved(_documents_at(given or folder)):
+    documents = documents_of(folder) if request.documents is None and path.name == QUERIES else request.documents
+    if resolved(_documents_at(request.new)) == resolved(_documents_at(documents or folder)):
         raise ConfigurationError(
             f"{request.new}: found the documents of the old labels, in which nothing can have changed; expected "
             "another version of them: --documents names the old ones, if they are elsewhere"
         )
-    dataset = load_dataset(request.old, documents=given, encoding=request.encoding, include=request.include)
+    dataset = load_dataset(request.old, documents=documents, encoding=request.encoding, include=request.include)
     if not dataset.documents:
         raise ConfigurationError(
             f"{request.old}: found labels without documents; expected those that the labels were made for: "
@@ -144,10 +144,10 @@ def _print(update: LabelUpdate, request: UpdateLabels, written: Path | None, *, 
     if request.page is not None:
         sys.stderr.write(f"written to {request.page}\n")
     if is_current and written is None:
-        following = f"Nothing has to be written: {request.old} is right for the new documents as it is."
+        last = f"Nothing has to be written: {request.old} is right for the new documents as it is."
     else:
-        following = f"Next: {_next_line(update, request, written)}"
-    sys.stdout.write(f"\n{printable(following)}\n")
+        last = f"Next: {_next_line(update, request, written)}"
+    sys.stdout.write(f"\n{printable(last)}\n")
 
 
 def _print_view(result: Any) -> None:
@@ -179,9 +179,9 @@ def _writing(request: UpdateLabels) -> str:
 def _command(request: UpdateLabels) -> str:
     """Return the command without what it writes."""
     options = {"--documents": request.documents, "--encoding": request.encoding}
-    given = [part for name, value in options.items() if value is not None for part in (name, value)]
-    given += [part for pattern in request.include for part in ("--include", pattern)]
-    return f"raglift labels update {_quoted(request.old, request.new, *given)}"
+    arguments = [part for name, value in options.items() if value is not None for part in (name, value)]
+    arguments += [part for pattern in request.include for part in ("--include", pattern)]
+    return f"raglift labels update {_quoted(request.old, request.new, *arguments)}"
 
 
 def _quoted(*words: object) -> str:

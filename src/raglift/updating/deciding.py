@@ -30,8 +30,8 @@ _PLACE = {"doc": str, "start": int, "end": int, "text": str}
 
 def text_hash(passage: Passage) -> str:
     """Return the hash by which a decision names the text that it is about."""
-    said = passage.text if passage.text is not None else passage.chunk_id or ""
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    label = passage.text if passage.text is not None else passage.chunk_id or ""
+    return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def apply_decisions(
@@ -80,14 +80,14 @@ def _passage_of(
     entry: Mapping[str, Any], here: Location, update: LabelUpdate, passages: Mapping[tuple[str, str], int]
 ) -> int | None:
     """Return the number of the passage that a decision is about; None, and a fault, if there is none."""
-    known = len(here.faults)
+    faults_before = len(here.faults)
     check_fields(entry, _FIELDS, here)
     for name in _FIELDS:
         if name not in entry:
             (here / name).fault("no such field", f"the fields {', '.join(_FIELDS)}")
         elif name != "choose" and not isinstance(entry[name], str):
             (here / name).fault(shown(entry[name]), "a text")
-    if len(here.faults) > known:
+    if len(here.faults) > faults_before:
         return None
     query_id, where = entry["query"], entry["where"]
     number = passages.get((query_id, where))
@@ -121,8 +121,8 @@ def _decided(passage: UpdatedPassage, choice: Any, here: Location, texts: Mappin
     elif not 0 <= place.start < place.end <= len(texts[place.doc_id]):
         expected = f"0 ≤ start < end ≤ {len(texts[place.doc_id])}, the length of {quoted(place.doc_id)}"
         here.fault(f"the span from {place.start} to {place.end}", expected)
-    elif (stands := texts[place.doc_id][place.start : place.end]) != text or not has_words(text):
-        expected = f"the text from {place.start} to {place.end} of {quoted(place.doc_id)}, with words: {quoted(stands)}"
+    elif (there := texts[place.doc_id][place.start : place.end]) != text or not has_words(text):
+        expected = f"the text from {place.start} to {place.end} of {quoted(place.doc_id)}, with words: {quoted(there)}"
         (here / "text").fault(quoted(text), expected)
     else:
         return replace(passage, new=passage_at(passage.old, texts[place.doc_id], place), new_place=place, decided=True)

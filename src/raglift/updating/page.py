@@ -48,7 +48,7 @@ def _decision(passage: UpdatedPassage, update: LabelUpdate, before: Places, afte
     return Decision(
         title=f"{named(passage)}: {passage.kind}",
         question=update.dataset.query_by_id[passage.query_id].text,
-        known=(passage.rule or KINDS[passage.kind], f"Was: {before.said(passage.old_place)}"),
+        details=(passage.rule or KINDS[passage.kind], f"Was: {before.describe(passage.old_place)}"),
         text=text_of(passage.old),
         around=before.around(passage.old_place),
         label=json.dumps(label),
@@ -63,7 +63,7 @@ def _decision(passage: UpdatedPassage, update: LabelUpdate, before: Places, afte
 def _choice(candidate: Candidate, passage: UpdatedPassage, after: Places) -> Choice:
     alike = percent_text(candidate.likeness, 0)
     return Choice(
-        f"This one: {after.said(candidate.place)}; {alike} alike; {candidate.reason}",
+        f"This one: {after.describe(candidate.place)}; {alike} alike; {candidate.reason}",
         json.dumps({**place_json(candidate.place), "text": candidate.text}),
         compared(text_of(passage.old), candidate.text),
         after.around(candidate.place),

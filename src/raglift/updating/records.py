@@ -229,8 +229,8 @@ def _updated_query(query: Query, passages: list[UpdatedPassage]) -> Query | None
     """Return a question with the labels as they are now; None if a fact waits for a decision, or none is left."""
     facts = _by_fact(query, passages)
     places = [dict.fromkeys(each.new for each in fact if each.new is not None) for fact in facts]
-    kept = tuple(Fact(tuple(found)) for found in places if found)
-    if any(map(_waits, facts)) or (facts and not kept):
+    certain = tuple(Fact(tuple(found)) for found in places if found)
+    if any(map(_waits, facts)) or (facts and not certain):
         return None
     judged = passages[sum(map(len, facts)) :]
-    return replace(query, facts=kept, judged_irrelevant=tuple(each.new for each in judged if each.new is not None))
+    return replace(query, facts=certain, judged_irrelevant=tuple(each.new for each in judged if each.new is not None))

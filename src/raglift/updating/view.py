@@ -98,7 +98,7 @@ class Places:
     def __init__(self, documents: Iterable[Source]) -> None:
         self._texts = {document.id: document.text for document in documents}
 
-    def said(self, place: Place | None) -> str:
+    def describe(self, place: Place | None) -> str:
         """Return a place with its line; of none, that it is not known."""
         if place is None:
             return "at no known place"
@@ -131,10 +131,10 @@ def _undecided(update: LabelUpdate, most: int) -> Iterator[Section]:
     before, after = Places(update.dataset.documents), Places(update.documents)
 
     def entry(passage: UpdatedPassage) -> Entry:
-        below = [f"was: {before.said(passage.old_place)}: {_short(text_of(passage.old))}"]
+        below = [f"was: {before.describe(passage.old_place)}: {_short(text_of(passage.old))}"]
         for each in passage.candidates:
             likeness = percent_text(each.likeness, 0)
-            below.append(f"now? {likeness} alike, {after.said(each.place)}: {_short(each.text)} ({each.reason})")
+            below.append(f"now? {likeness} alike, {after.describe(each.place)}: {_short(each.text)} ({each.reason})")
         return Entry(f"{named(passage)}: {passage.rule or KINDS[passage.kind]}", tuple(map(Entry, below)))
 
     for kind in KINDS:
@@ -149,10 +149,10 @@ def settled_sections(update: LabelUpdate, most: int) -> Iterator[Section]:
     before, after = Places(update.dataset.documents), Places(update.documents)
 
     def entry(passage: UpdatedPassage) -> Entry:
-        new = after.said(passage.new_place) if passage.new is not None else "dropped"
+        new = after.describe(passage.new_place) if passage.new is not None else "dropped"
         why = [] if passage.decided else filter(None, [passage.rule, ", ".join(passage.changes)])
         about = f" ({'; '.join(why)})" if why else ""
-        return Entry(f"{named(passage)}: {before.said(passage.old_place)} → {new}{about}")
+        return Entry(f"{named(passage)}: {before.describe(passage.old_place)} → {new}{about}")
 
     decided = [each for each in update.passages if each.decided]
     moved = [each for each in update.passages if each.kind == "moved" and not each.decided]

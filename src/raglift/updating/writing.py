@@ -124,8 +124,8 @@ def proof_of(passage: UpdatedPassage) -> dict[str, Any]:
 
 
 def _passage_json(passage: Passage, place: Place | None) -> dict[str, Any]:
-    said = {"text": passage.text} if passage.chunk_id is None else {"chunk": passage.chunk_id}
-    return {**said, **(place_json(place) if place is not None else {})}
+    label = {"text": passage.text} if passage.chunk_id is None else {"chunk": passage.chunk_id}
+    return {**label, **(place_json(place) if place is not None else {})}
 
 
 def place_json(place: Place) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Decision:
     title: str
     question: str
     """What the text is to answer."""
-    known: tuple[str, ...]
+    details: tuple[str, ...]
     """What is known of the text, a line each."""
     text: str
     """The text that it is about."""
@@ -61,8 +61,8 @@ class Decision:
 
 def fingerprint(decisions: Sequence[Decision]) -> str:
     """Return what distinguishes decisions: a page that is made again has the same only if they are the same."""
-    said = "\n".join(f"{each.label}{[choice.answer for choice in each.choices]}" for each in decisions)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    content = "\n".join(f"{each.label}{[choice.answer for choice in each.choices]}" for each in decisions)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def compared(old: str, new: str) -> tuple[Piece, ...]:
@@ -101,7 +101,7 @@ def compared(old: str, new: str) -> tuple[Piece, ...]:
 def _ends(text: str, begins: bool, ends: bool) -> str:
     """Return the words of a text beside a change before it, and beside one after it."""
     words = text.split(" ")
-    kept = _AROUND * (begins + ends)
-    if not kept or len(words) <= kept + 1:
+    most = _AROUND * (begins + ends)
+    if not most or len(words) <= most + 1:
         return text
     return " ".join([*(words[:_AROUND] if begins else ()), "…", *(words[-_AROUND:] if ends else ())])
