@@ -103,6 +103,8 @@ def test_every_fault_is_listed(lights: LabelUpdate, tmp_path: Path) -> None:
         path.write_text(nothing, encoding="utf-8")
         with pytest.raises(DatasetError, match="no decisions"):
             lights.decide(path)
+    with pytest.raises(DatasetError, match="found 7; expected a mapping"):
+        lights.decide([7])  # type: ignore[list-item]
     with pytest.raises(DatasetError, match="readable"):
         lights.decide(tmp_path / "none.jsonl")
 

@@ -60,9 +60,7 @@ def run(request: UpdateLabels) -> None:
     if request.as_json:
         print_json(_as_json(update, written, change))
     else:
-        _print(update, request, written, is_current=is_current)
-        if change is not None:
-            _print_view(change)
+        _print(update, change, request, written, is_current=is_current)
     if update.undecided or not (written or is_current):
         raise typer.Exit(_OPEN)
 
@@ -136,8 +134,18 @@ def _documents_at(source: str | Path) -> Path:
 # What is printed.
 
 
-def _print(update: LabelUpdate, request: UpdateLabels, written: Path | None, *, is_current: bool) -> None:
+def _print(
+    update: LabelUpdate,
+    change: MetricChange | None,
+    request: UpdateLabels,
+    written: Path | None,
+    *,
+    is_current: bool,
+) -> None:
     _print_view(update)
+    if change is not None:
+        sys.stdout.write("\n")
+        _print_view(change)
     if written is not None:
         questions = counted(len(update.updated), "question")
         sys.stderr.write(f"{questions} written to {written}, their history to {history_path(written)}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,10 @@ from raglift.types.checking import has_words
 from raglift.updating.placing import passage_at
 from raglift.utilities.limits import user_path
 from raglift.utilities.strict_files import decode_lines, parse_object, read_bytes
-from raglift.utilities.validation import Location, check_fields, nearest, quoted, shown
+from raglift.utilities.validation import Location, check_fields, described, nearest, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from raglift.errors import Fault
     from raglift.types.labels import Passage
@@ -73,7 +74,11 @@ def _entries(
                 yield here, entry
     else:
         for number, each in enumerate(decisions):
-            yield Location("decisions", faults, field=f"[{number}]"), each
+            location = Location("decisions", faults, field=f"[{number}]")
+            if isinstance(each, Mapping):
+                yield location, each
+            else:
+                location.fault(described(each), f"a mapping with {', '.join(_FIELDS)}")
 
 
 def _passage_of(
