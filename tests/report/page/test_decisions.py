@@ -56,6 +56,10 @@ def test_decisions_are_chosen_saved_and_applied(open_page: Callable, tmp_path: P
     assert page.locator("#decided").inner_text() == "2 of 2 decided"
     page.reload()
     assert page.locator("#decisions input:checked").count() == 2
+    page.get_by_role("link", name="Details").click()
+    page.reload()
+    page.get_by_role("link", name="Summary").click()
+    page.get_by_text("2 of 2 decided").wait_for()
     decided = update.decide(saved(page, tmp_path))
     assert decided.passages[1].new == span(NEW, NEW_OIL, grade=2)
     assert (decided.passages[2].new, decided.passages[2].decided, decided.waiting) == (None, True, ())

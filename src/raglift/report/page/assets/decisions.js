@@ -1,22 +1,21 @@
-// Decisions: remembered in this browser until the page is another, and saved as a file with one JSON object on each line.
+// Decisions: kept in the address, so that a reload restores them, and saved as a file with one JSON object on each line.
 
 const decisions = document.getElementById("decisions");
 const undecided = [...decisions.querySelectorAll("fieldset")];
 const save = document.getElementById("save-decisions");
-const KEY = `raglift decisions ${decisions.dataset.page}`;
 
-// A page in a frame, or one whose reader allows no storage, remembers nothing.
-function remembered() {
-  try {
-    return Object.entries(JSON.parse(localStorage.getItem(KEY)) ?? {});
-  } catch {
-    return [];
-  }
+// The places of what is chosen; a page that was made again, with other decisions, takes nothing from an old address.
+function chosenPlaces() {
+  const { asked } = addressed(location.hash);
+  return asked.get("page") === decisions.dataset.page ? (asked.get("chosen") ?? "").split(".") : [];
 }
 
-function remember(chosen) {
+// Changes the address of the page, and those of its views, without loading anything; in a frame it may have to stay.
+function setChosen(places) {
+  const asked = `?page=${decisions.dataset.page}&chosen=${places.join(".")}`;
+  for (const link of document.querySelectorAll("a[data-view]")) link.setAttribute("href", `#${link.dataset.view}${asked}`);
   try {
-    localStorage.setItem(KEY, JSON.stringify(chosen));
+    history.replaceState(null, "", `#${shownView()}${asked}`);
   } catch {
     return;
   }
@@ -37,13 +36,15 @@ function lineOf(fieldset) {
   return answer ? `${JSON.stringify({ ...JSON.parse(fieldset.dataset.label), choose: JSON.parse(answer) })}\n` : "";
 }
 
-for (const [number, place] of remembered()) {
-  const input = undecided[number] && choicesOf(undecided[number])[place];
+const places = chosenPlaces();
+for (const [number, place] of places.entries()) {
+  const input = place !== "" && undecided[number] && choicesOf(undecided[number])[place];
   if (input) input.checked = true;
 }
+if (places.length) setChosen(places);
 decisions.addEventListener("change", () => {
-  const places = undecided.map((fieldset, number) => [number, choicesOf(fieldset).findIndex((input) => input.checked)]);
-  remember(Object.fromEntries(places.filter(([, place]) => place >= 0)));
+  const chosen = undecided.map((fieldset) => choicesOf(fieldset).findIndex((input) => input.checked));
+  setChosen(chosen.map((place) => (place < 0 ? "" : place)));
   tellDecided();
 });
 save.addEventListener("click", () => {
