@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import raglift.updating.view  # noqa: F401 — makes the view of an update known
 from raglift.auditing.records import Place
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
@@ -13,7 +14,8 @@ from raglift.matching.chunk_index import find_places
 from raglift.text.reformatting import QUOTES, straight_quotes
 from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
-from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage, passage_at
+from raglift.updating.placing import passage_at
+from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
 from raglift.updating.successors import MOST_SIMILAR, SAME_TEXT, Undecided, propose
 
 if TYPE_CHECKING:

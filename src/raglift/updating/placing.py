@@ -1,0 +1,29 @@
+"""A passage of the labels at its new place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.text.normalization import normalize
+
+if TYPE_CHECKING:
+    from raglift.auditing.records import Place
+    from raglift.types.labels import Passage
+
+
+def passage_at(old: Passage, document: str, place: Place) -> Passage:
+    """Return a passage as it is at its new place: in the form, and with the grade and annotator, that it had.
+
+    A chunk id becomes a span.
+
+    Args:
+        old: the passage.
+        document: the text of the new document.
+        place: where in it.
+    """
+    text = document[place.start : place.end]
+    if old.start is not None or old.chunk_id is not None:
+        return replace(old, chunk_id=None, text=text, doc_id=place.doc_id, start=place.start, end=place.end)
+    same = old.text is not None and normalize(old.text) == normalize(text)
+    return replace(old, text=old.text if same else text, doc_id=None if old.doc_id is None else place.doc_id)
