@@ -142,7 +142,6 @@ def test_a_literal_text_that_moved_is_right_as_it_is(run: Run, old: Path, new: P
 
 
 def test_two_runs_show_what_the_documents_changed(run: Run, old: Path, new: Path, tmp_path: Path) -> None:
-    pytest.importorskip("raglift.updating.attribution")
     options = ("--retriever", "bm25", "--chunker", "recursive:200/0", "--reranker", "none")
     assert run("evaluate", old, *options, "-o", tmp_path / "before")[0] == 0
     assert run("labels", "update", old, new, "--write")[0] == 1

@@ -23,6 +23,7 @@ from raglift.stats.paired_tests import paired_differences
 from raglift.text.tokens import TokenCounts
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Fact
+from raglift.updating.placing import by_fact
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def attribute_change(
         )
     a, n, m = a[counts], n[counts], m[counts]
     query_ids = tuple(query for query, count in zip(asked, counts, strict=True) if count)
-    passages = _by_query(update)
+    passages = update.by_query
     lost = {query: _lost(old[query], passages[query]) for query in query_ids}
     in_both = np.array([not lost[query] for query in query_ids], dtype=np.bool_)
     (difference,) = paired_differences(
@@ -238,22 +239,15 @@ def _check_metric(metric: Metric, after: Evaluation) -> None:
 # The labels of each question: the old ones as they match in the new documents, and the updated ones.
 
 
-def _by_query(update: LabelUpdate) -> dict[str, list[UpdatedPassage]]:
-    found: dict[str, list[UpdatedPassage]] = {query.id: [] for query in update.dataset}
-    for each in update.passages:
-        found[each.query_id].append(each)
-    return found
-
-
 def _versions(update: LabelUpdate, wanted: set[str]) -> dict[str, tuple[Query, Query]]:
     """Return for each wanted question its old labels, as they are read in the new documents, and the updated ones."""
-    passages = _by_query(update)
+    passages = update.by_query
     return {query.id: _both_labels(query, passages[query.id]) for query in update.dataset if query.id in wanted}
 
 
 def _both_labels(query: Query, passages: Sequence[UpdatedPassage]) -> tuple[Query, Query]:
     stale, updated = [], []
-    for found in _by_fact(query, passages):
+    for found in by_fact(query, passages):
         old = _distinct(map(_without_place, found))
         stale.append(Fact(old))
         updated.append(Fact(_distinct(each.new for each in found) or old))
@@ -262,12 +256,6 @@ def _both_labels(query: Query, passages: Sequence[UpdatedPassage]) -> tuple[Quer
         replace(query, facts=tuple(stale), judged_irrelevant=_distinct(map(_without_place, irrelevant))),
         replace(query, facts=tuple(updated), judged_irrelevant=_distinct(each.new for each in irrelevant)),
     )
-
-
-def _by_fact(query: Query, passages: Sequence[UpdatedPassage]) -> list[list[UpdatedPassage]]:
-    """Return the passages of each fact, which come first, in order."""
-    rest = iter(passages)
-    return [[next(rest) for _ in fact.passages] for fact in query.facts]
 
 
 def _distinct(passages: Iterable[Passage | None]) -> tuple[Passage, ...]:
@@ -286,7 +274,7 @@ def _has_moved(each: UpdatedPassage) -> bool:
 
 def _lost(query: Query, passages: Sequence[UpdatedPassage]) -> int:
     """Return how many passages belong to facts of which none has a certain place."""
-    return sum(len(found) for found in _by_fact(query, passages) if all(each.new is None for each in found))
+    return sum(len(found) for found in by_fact(query, passages) if all(each.new is None for each in found))
 
 
 def _values(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.rendering.presenting import Presentable
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Fact
+from raglift.updating.placing import by_fact
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -119,22 +119,21 @@ class LabelUpdate(Presentable):
         A fact keeps those of its passages whose places are certain, or were decided. A fact whose passages were all
         dropped by decision is left out, and so is a question that has no other.
         """
-        made = (_updated_query(query, self._by_query.get(query.id, [])) for query in self.dataset)
+        made = (_updated_query(query, self.by_query[query.id]) for query in self.dataset)
         queries = tuple(query for query in made if query is not None)
         return Dataset(queries, self.documents, self.dataset.name)
 
     @cached_property
     def waiting(self) -> tuple[str, ...]:
         """The ids of the questions that wait for a decision: no passage of a fact of theirs has a certain place."""
-        return tuple(
-            query.id for query in self.dataset if any(map(_waits, _by_fact(query, self._by_query.get(query.id, []))))
-        )
+        return tuple(query.id for query in self.dataset if any(map(_waits, by_fact(query, self.by_query[query.id]))))
 
     @cached_property
-    def _by_query(self) -> dict[str, list[UpdatedPassage]]:
-        found: dict[str, list[UpdatedPassage]] = {}
+    def by_query(self) -> Mapping[str, Sequence[UpdatedPassage]]:
+        """What became of the passages of each question."""
+        found: dict[str, list[UpdatedPassage]] = {query.id: [] for query in self.dataset}
         for each in self.passages:
-            found.setdefault(each.query_id, []).append(each)
+            found[each.query_id].append(each)
         return found
 
     def decide(self, decisions: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> LabelUpdate:
@@ -232,20 +231,14 @@ def _columns(which: str, place: Place | None) -> Mapping[str, Any]:
     return dict(zip((f"{which}_doc", f"{which}_start", f"{which}_end"), values, strict=True))
 
 
-def _by_fact(query: Query, passages: list[UpdatedPassage]) -> list[list[UpdatedPassage]]:
-    """Return what became of the passages of each fact."""
-    following = iter(passages)
-    return [list(islice(following, len(fact.passages))) for fact in query.facts]
-
-
 def _waits(fact: list[UpdatedPassage]) -> bool:
     """Whether no passage of a fact has a certain place, and somebody has to decide about one."""
     return all(each.new is None for each in fact) and not all(each.decided for each in fact)
 
 
-def _updated_query(query: Query, passages: list[UpdatedPassage]) -> Query | None:
+def _updated_query(query: Query, passages: Sequence[UpdatedPassage]) -> Query | None:
     """Return a question with the labels as they are now; None if a fact waits for a decision, or none is left."""
-    facts = _by_fact(query, passages)
+    facts = by_fact(query, passages)
     places = [dict.fromkeys(each.new for each in fact if each.new is not None) for fact in facts]
     certain = tuple(Fact(tuple(found)) for found in places if found)
     if any(map(_waits, facts)) or (facts and not certain):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from datetime import UTC, datetime
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.auditing.relabelling import Quotes
 from raglift.datasets.jsonl import placed_value, write_queries
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.running.spec import documents_hash, labels_hash
 from raglift.utilities.limits import is_there, resolved, user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.utilities.strict_files import parse_text, read_text
@@ -96,17 +96,6 @@ def _step(update: LabelUpdate) -> dict[str, Any]:
 
 def _hashes(queries: Sequence[Query], documents: Sequence[Document]) -> dict[str, str]:
     return {"labels": labels_hash(queries), "documents": documents_hash(documents)}
-
-
-def labels_hash(queries: Sequence[Query]) -> str:
-    """Return a hash of labels."""  # replaced by that of running/spec.py
-    return hashlib.sha256(repr(tuple(queries)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def documents_hash(documents: Sequence[Document]) -> str:
-    """Return a hash of documents."""  # replaced by that of running/spec.py
-    texts = "".join(f"{document.id}\x00{document.text}\x00" for document in documents)
-    return hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def proof_of(passage: UpdatedPassage) -> dict[str, Any]:
