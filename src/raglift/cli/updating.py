@@ -183,7 +183,9 @@ def _after_deciding(request: UpdateLabels, written: Path | None) -> str:
 
 
 def _writing(request: UpdateLabels) -> str:
-    return "--write" if request.output is None else f"-o {_quoted(request.output)}"
+    if request.output is not None:
+        return f"-o {_quoted(request.output)}"
+    return "-o updated.jsonl" if _labels_file(request) is None else "--write"
 
 
 def _command(request: UpdateLabels) -> str:
