@@ -148,14 +148,22 @@ def normalize_with_offsets(text: str, *, unicode_folding: bool = False) -> Norma
         unicode_folding: as in `normalize`.
     """
     if unicode_folding:
-        return _fold_white_space(*_fold_hyphens(*_fold_clusters(text, _fold, _extends_folded)))
+        return fold_white_space(*_fold_hyphens(*_fold_clusters(text, _fold, _extends_folded)))
     # İ is the one character that lower() makes longer
     if _HAS_MANY_MARKS.search(text) is None and unicodedata.is_normalized("NFC", text) and "İ" not in text:
         lowered = text.lower()
         if unicodedata.is_normalized("NFC", lowered):
             offsets = np.arange(len(text) + 1, dtype=np.int64)
-            return _fold_white_space(lowered.replace(*_FINAL_SIGMA), offsets[:-1], offsets[1:])
-    return _fold_white_space(*_fold_clusters(text, _lower_letters, _extends))
+            return fold_white_space(lowered.replace(*_FINAL_SIGMA), offsets[:-1], offsets[1:])
+    return fold_white_space(*_fold_clusters(text, _lower_letters, _extends))
+
+
+def compose_with_offsets(text: str) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the text in NFC, and where each of its characters begins and ends in the source."""
+    if _HAS_MANY_MARKS.search(text) is None and unicodedata.is_normalized("NFC", text):
+        offsets = np.arange(len(text) + 1, dtype=np.int64)
+        return text, offsets[:-1], offsets[1:]
+    return _fold_clusters(text, lambda cluster: unicodedata.normalize("NFC", bounded_marks(cluster)), _extends)
 
 
 @cache
@@ -216,7 +224,7 @@ def _fold_hyphens(
     return _HYPHENS.sub("-", folded), starts[is_kept], ends[is_kept]
 
 
-def _fold_white_space(folded: str, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NormalizedText:
+def fold_white_space(folded: str, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NormalizedText:
     """Replace each run of white space by one space and drop it at both ends, keeping the offsets."""
     codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     space = _is_space()[np.minimum(codes, _FIRST_NEVER_SPACE)]

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.rendering.presenting import Presentable
+from raglift.text.normalization import normalize
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Fact
 
@@ -24,11 +25,11 @@ Kind = Literal["unchanged", "moved", "edited", "elsewhere", "ambiguous", "gone"]
 """What can become of a passage."""
 
 KINDS: dict[Kind, str] = {
-    "unchanged": "the same text at the same place of its document",
+    "unchanged": "the same text in the same document, next to the same text",
     "moved": "the same text, but for its format, at another place, or in another document",
     "edited": "its place is found, in other words",
     "elsewhere": "it is gone from its place; another passage says the same, or much the same",
-    "ambiguous": "several places are as good",
+    "ambiguous": "its text is there, but which place is its own is not certain",
     "gone": "nothing in the documents is like it",
 }
 """Each kind, and what it means."""
@@ -101,7 +102,9 @@ class LabelUpdate(Presentable):
     def undecided(self) -> tuple[UpdatedPassage, ...]:
         """The passages of facts whose new place is not certain, and that nobody has decided."""
         return tuple(
-            each for each in self.passages if each.new is None and not each.decided and each.where.startswith("relevant")
+            each
+            for each in self.passages
+            if each.new is None and not each.decided and each.where.startswith("relevant")
         )
 
     @cached_property
@@ -152,8 +155,23 @@ class LabelUpdate(Presentable):
                 }
             )
         frame = pd.DataFrame(rows)
-        integers = {name: "Int64" for name in ("old_start", "old_end", "new_start", "new_end")}
+        integers = dict.fromkeys(("old_start", "old_end", "new_start", "new_end"), "Int64")
         return frame.astype({**integers, "likeness": "float64"}) if rows else frame
+
+
+def passage_at(old: Passage, document: str, place: Place) -> Passage:
+    """Return a passage as it is at its new place: in the form, and with the grade and annotator, that it had.
+
+    Args:
+        old: the passage.
+        document: the text of the new document.
+        place: where in it.
+    """
+    text = document[place.start : place.end]
+    if old.start is not None:
+        return replace(old, text=text, doc_id=place.doc_id, start=place.start, end=place.end)
+    same = old.text is not None and normalize(old.text) == normalize(text)
+    return replace(old, text=old.text if same else text, doc_id=None if old.doc_id is None else place.doc_id)
 
 
 def _columns(which: str, place: Place | None) -> Mapping[str, Any]:

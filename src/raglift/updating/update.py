@@ -1,17 +1,249 @@
-"""Labels of one version of the documents are looked for in the next."""
+"""The labels of a dataset, looked for in another version of its documents."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from raglift.auditing.records import Place
+from raglift.datasets.documents import read_documents
+from raglift.errors import ConfigurationError
+from raglift.matching.chunk_index import find_places
+from raglift.text.reformatting import QUOTES, straight_quotes
+from raglift.updating.exact import own_place
+from raglift.updating.folded import FoldedDocuments
+from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage, passage_at
+from raglift.updating.successors import MOST_SIMILAR, SAME_TEXT, Undecided, propose
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from raglift.datasets.documents import DocumentSource
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Document
-    from raglift.updating.records import LabelUpdate
+    from raglift.types.labels import Passage
+    from raglift.updating.exact import Exact
+    from raglift.updating.folded import Spot
+    from raglift.updating.records import Candidate, Kind
+
+_MOST_PLACES = 50
+"""Of a text that occurs more often, so many places are looked for again."""
+_EDITED = 0.5
+"""From this likeness on a text without a line or a neighbour in common is shown as another that says the same."""
 
 
-def update_labels(dataset: Dataset, documents: Sequence[Document]) -> LabelUpdate:
-    """Return what became of each label in another version of the documents."""
-    raise NotImplementedError
+@dataclass(frozen=True)
+class _Label:
+    """A passage of the labels, and where it was."""
+
+    query_id: str
+    where: str
+    passage: Passage
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of one place of a passage."""
+
+    kind: Kind
+    rule: str
+    old: Place | None = None
+    new: Place | None = None
+    changes: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+
+
+def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
+    """Find what became of each label of a dataset in another version of its documents.
+
+    A passage is carried to the new documents if its place there is certain. Formatting makes no difference: white
+    space and wrapping, quotation marks, the numbers of headings and lists, the language after a fence of code. A place
+    is certain if
+
+    - its document has not changed;
+    - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
+      it), occur once in its document, or once in all of them, before and now;
+    - or the passage occurs once in all documents, before and now, and has 30 letters (60 in another document);
+    - or the label is all of a document, which is still there.
+
+    A label of whole paragraphs must be whole lines again. All else is for a person to decide: places are proposed by
+    the lines that are left of a passage, by the text around it, and by likeness; none of them decides.
+
+    Args:
+        dataset: the labels, and the documents that they are about.
+        documents: the new version of the documents: `Document` objects, a folder, a file, or a mapping from id to text.
+
+    Returns:
+        What became of each passage, with a proof; `updated` is the dataset with the labels that are certain.
+
+    Raises:
+        ConfigurationError: the dataset has no documents, or no label names text.
+        DatasetError: the new documents cannot be read, or there are none.
+    """
+    new = read_documents(documents)
+    if not dataset.documents:
+        raise ConfigurationError(
+            f"update_labels: found no documents in {dataset.name!r}; expected those that its labels are about, in the "
+            "old version: load_dataset(…, documents=…)"
+        )
+    if not new:
+        raise ConfigurationError("update_labels: found no new documents; expected at least one")
+    labels = list(_labels(dataset))
+    if labels and all(label.passage.chunk_id not in (None, *dataset.document_by_id) for label in labels):
+        raise ConfigurationError(
+            f"update_labels: found {len(labels):,} labels by chunk id in {dataset.name!r}, which name no text; "
+            "expected passages, spans, anchors, pages or documents"
+        )
+    outcomes = _carry(labels, dataset.documents, new)
+    by_id = {document.id: document for document in new}
+    passages = tuple(_updated(label, of, by_id) for label, of in zip(labels, outcomes, strict=True))
+    return LabelUpdate(dataset, tuple(new), passages)
+
+
+def _labels(dataset: Dataset) -> Iterator[_Label]:
+    """Yield the passages of each question: those of its facts, then those judged irrelevant."""
+    rows: list[tuple[str, str, Passage]] = []
+    for query in dataset:
+        for number, fact in enumerate(query.facts):
+            for other, passage in enumerate(fact.passages):
+                where = f"relevant[{number}]" + (f"[{other}]" if len(fact.passages) > 1 else "")
+                rows.append((query.id, where, passage))
+        rows += [(query.id, f"judged_irrelevant[{n}]", each) for n, each in enumerate(query.judged_irrelevant)]
+    found = find_places([passage for _, _, passage in rows], dataset.documents)
+    places: dict[int, list[Place]] = defaultdict(list)
+    for number, document, start, end in zip(found.passage, found.document, found.start, found.end, strict=True):
+        if len(places[int(number)]) < _MOST_PLACES:
+            places[int(number)].append(Place(dataset.documents[document].id, int(start), int(end)))
+    for number, (query_id, where, passage) in enumerate(rows):
+        yield _Label(query_id, where, passage, tuple(places[number]))
+
+
+# What became of the places.
+
+
+def _carry(labels: Sequence[_Label], old: Sequence[Document], new: Sequence[Document]) -> list[_Outcome]:
+    """Return what became of each label: of its places, the one that is most certain."""
+    texts = {document.id: document.text for document in old}
+    now = {document.id: document for document in new}
+    found: list[_Outcome | None] = [_at_once(label, texts, now) for label in labels]
+    rest = [(number, place) for number, label in enumerate(labels) if found[number] is None for place in label.places]
+    of_places: dict[int, list[_Outcome]] = defaultdict(list)
+    rest.sort(key=lambda pair: pair[1].doc_id)  # the offsets of one document after the other
+    for (number, _), outcome in zip(rest, _search([place for _, place in rest], old, new), strict=True):
+        of_places[number].append(outcome)
+    order = list(KINDS)
+    return [
+        outcome or min(of_places[number], key=lambda each: order.index(each.kind))
+        for number, outcome in enumerate(found)
+    ]
+
+
+def _at_once(label: _Label, old: Mapping[str, str], new: Mapping[str, Document]) -> _Outcome | None:
+    """Return what became of a label whose document is the same; None if its text has to be looked for."""
+    passage = label.passage
+    if passage.text is None:
+        there = passage.chunk_id in old and passage.chunk_id in new
+        rule = "the document is still there" if there else "a label by chunk id names no text"
+        return _Outcome("unchanged" if there else "gone", rule)
+    for place in label.places:
+        document = new.get(place.doc_id)
+        if document is None:
+            continue
+        if document.text == old[place.doc_id]:
+            return _Outcome("unchanged", "its document has not changed", place, place)
+        is_whole = place.start == 0 and place.end == len(old[place.doc_id])
+        if is_whole and "\n\n" in old[place.doc_id].strip() and document.text.strip():
+            rule = "the label is all of a document, which is still there"
+            return _Outcome("unchanged", rule, place, Place(place.doc_id, 0, len(document.text)))
+    if not label.places:
+        return _Outcome("gone", "its text was in no document before, either")
+    return None
+
+
+def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Document]) -> list[_Outcome]:
+    """Return what became of places in documents that have changed."""
+    if not places:
+        return []
+    before, now = FoldedDocuments(old, "read the old documents"), FoldedDocuments(new, "read the new documents")
+    spots = [before.spot(place) for place in places]
+    texts = {before.text(spot): None for spot in spots if spot is not None}
+    numbers = {text: number for number, text in enumerate(texts)}
+    found_before = before.find(list(texts), "look for labels in the old documents")
+    found_now = now.find(list(texts), "look for labels in the new documents")
+    outcomes: list[_Outcome] = []
+    undecided: list[tuple[int, Undecided]] = []
+    for place, spot in zip(places, spots, strict=True):
+        if spot is None:
+            outcomes.append(_Outcome("gone", "it has no words", place))
+            continue
+        number = numbers[before.text(spot)]
+        exact = own_place(spot, place, found_before[number], found_now[number], before, now)
+        if not exact.is_certain:
+            undecided.append((len(outcomes), Undecided(spot, place, exact)))
+            outcomes.append(_Outcome("gone", exact.rule, place))
+        else:
+            outcomes.append(_certain(before, spot, place, exact, now))
+    proposed = propose([each for _, each in undecided], before, now)
+    for (number, each), candidates in zip(undecided, proposed, strict=True):
+        outcomes[number] = replace(outcomes[number], kind=_kind(each.exact, candidates), candidates=candidates)
+    return outcomes
+
+
+def _certain(old: FoldedDocuments, spot: Spot, place: Place, exact: Exact, new: FoldedDocuments) -> _Outcome:
+    there = new.place(exact.found[0].spot, with_number=old.has_number(spot, place))
+    stays = there.doc_id == place.doc_id and exact.by_context
+    changes = tuple(_changes(old.source(place), new.source(there)))
+    return _Outcome("unchanged" if stays else "moved", exact.rule, place, there, changes)
+
+
+def _changes(old: str, new: str) -> Iterator[str]:
+    """Yield what is different of two texts that are the same but for their format."""
+    if old == new:
+        return
+    folded, others = " ".join(old.split()), " ".join(new.split())
+    if folded == others:
+        yield "white space"
+        return
+    if any(mark in text for text in (old, new) for mark in QUOTES):
+        yield "quotation marks"
+    if straight_quotes(folded) != straight_quotes(others):
+        yield "numbers or languages of code"
+
+
+def _kind(exact: Exact, candidates: Sequence[Candidate]) -> Kind:
+    """Return what became of a passage whose place is not certain."""
+    if not candidates:
+        return "gone"
+    best = candidates[0]
+    if best.reason == SAME_TEXT:
+        if exact.is_extended:
+            return "edited"
+        return "elsewhere" if exact.is_claimed else "ambiguous"
+    if best.reason == MOST_SIMILAR:
+        return "elsewhere" if best.likeness >= _EDITED else "gone"
+    return "edited"
+
+
+# What is written.
+
+
+def _updated(label: _Label, outcome: _Outcome, documents: Mapping[str, Document]) -> UpdatedPassage:
+    new, place = None, outcome.new
+    if place is not None:
+        new = passage_at(label.passage, documents[place.doc_id].text, place)
+    elif outcome.kind == "unchanged":
+        new = label.passage  # by the id of a document
+    return UpdatedPassage(
+        label.query_id,
+        label.where,
+        outcome.kind,
+        label.passage,
+        outcome.old,
+        new,
+        place,
+        outcome.rule,
+        outcome.changes,
+        outcome.candidates,
+    )

@@ -1,0 +1,252 @@
+"""Where a passage may be now whose text is not there word for word: proposals, best first, which decide nothing.
+
+Its lines and sentences are looked for, and the text before and after it. Where several of them agree, the text there is
+compared with the passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from rapidfuzz.distance import Indel
+from rapidfuzz.fuzz import partial_ratio_alignment
+
+from raglift.auditing.records import Place
+from raglift.matching.nearest import nearest_passages
+from raglift.text.reformatting import fold_format
+from raglift.updating.folded import Spot, is_whole_lines, whole_lines
+from raglift.updating.records import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.updating.exact import Exact
+    from raglift.updating.folded import FoldedDocuments
+
+SAME_TEXT = "the same text"
+MOST_SIMILAR = "the most similar text"
+"""Reasons of candidates that are not beside their neighbours, and have no line of the passage."""
+_SENTENCES = re.compile(r"(?<=[.!?;:。！？])\s+")
+_FEWEST = 10
+"""Letters of a line or sentence that is looked for."""
+_AROUND = 50
+"""Characters before and after a passage that are looked for …"""
+_DISTANCES = (0, 120, 300)
+"""… at these distances."""
+_COMMON = 20
+"""What occurs more often says nothing of a place."""
+_LONGEST = 4000
+"""Characters that are compared."""
+_SHOWN = 3
+_LEAST = 0.5
+"""Likeness of a text that is proposed without a line or a neighbour in common."""
+
+
+class _Piece(NamedTuple):
+    """A part of a passage, or of the text around it."""
+
+    text: str
+    offset: int
+    """Where it begins, counted from the beginning of the passage."""
+    side: str
+    """`in`, `before`, `after`, or `near` for what is before or after at a distance."""
+
+
+class _Vote(NamedTuple):
+    piece: _Piece
+    spot: Spot
+    weight: float
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A passage whose own place is not certain."""
+
+    spot: Spot
+    """Where it was."""
+    place: Place
+    """The same in the source."""
+    exact: Exact
+    """What was found of it word for word."""
+
+
+def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocuments) -> list[tuple[Candidate, ...]]:
+    """Return where each passage may be now, best first.
+
+    Args:
+        passages: those whose places are not certain.
+        old: the documents as they were.
+        new: the documents as they are now.
+    """
+    pieces = [tuple(_pieces(each, old)) for each in passages]
+    numbers: dict[str, int] = {}
+    for piece in (piece for of in pieces for piece in of):
+        numbers.setdefault(piece.text, len(numbers))
+    spots = new.find(list(numbers), "look for parts of passages")
+    ranked: list[list[tuple[float, Candidate]]] = []
+    for passage, of in zip(passages, pieces, strict=True):
+        here = new.number.get(passage.place.doc_id)
+        votes = [vote for piece in of for vote in _votes(piece, spots[numbers[piece.text]], here)]
+        ranked.append([*_word_for_word(passage, new), *_near_votes(passage, votes, old, new)])
+    lost = [number for number, found in enumerate(ranked) if not found]
+    texts = [old.source(passages[number].place) for number in lost]
+    for number, near in zip(lost, nearest_passages(texts, new.documents), strict=True):
+        spot = None if near is None else new.spot(Place(near.doc_id, near.start, near.end))
+        if spot is not None:
+            ranked[number] = list(_compared(passages[number], spot, MOST_SIMILAR, old, new))
+    return [_best(of) for of in ranked]
+
+
+def _best(ranked: list[tuple[float, Candidate]]) -> tuple[Candidate, ...]:
+    """Return the best candidates, of those that overlap the best alone."""
+    chosen: list[Candidate] = []
+    for _, each in sorted(ranked, key=lambda pair: -pair[0]):
+        one = each.place
+        if not any(
+            one.doc_id == other.place.doc_id and max(one.start, other.place.start) < min(one.end, other.place.end)
+            for other in chosen
+        ):
+            chosen.append(each)
+    return tuple(chosen[:_SHOWN])
+
+
+# What is looked for: parts of the passage, and of the text around it.
+
+
+def _pieces(passage: Undecided, old: FoldedDocuments) -> Iterator[_Piece]:
+    spot = passage.spot
+    text = old.texts[spot.document]
+    own = text[spot.start : spot.end]
+    lines = [fold_format(line).text for line in old.source(passage.place).splitlines()]
+    for part in dict.fromkeys([*lines, *_SENTENCES.split(own)]):
+        if _letters(part) >= _FEWEST and part != own and (offset := own.find(part)) >= 0:
+            yield _Piece(part, offset, "in")
+    for distance in _DISTANCES:
+        start, end = spot.start - distance, spot.end + distance
+        before, after = text[max(0, start - _AROUND) : max(start, 0)], text[end : end + _AROUND]
+        if (cut := before.partition(" ")[2].strip()) and _letters(cut) >= _FEWEST:
+            yield _Piece(cut, -distance - len(cut) - 1, "near" if distance else "before")
+        if (cut := after.rpartition(" ")[0].strip()) and _letters(cut) >= _FEWEST:
+            yield _Piece(cut, len(own) + distance + 1, "near" if distance else "after")
+
+
+def _votes(piece: _Piece, spots: Sequence[Spot], here: int | None) -> Iterator[_Vote]:
+    """Yield the places of a piece, those in the passage's document if it is in many."""
+    if len(spots) > _COMMON:
+        spots = [spot for spot in spots if spot.document == here]
+    if len(spots) <= _COMMON:
+        for spot in spots:
+            yield _Vote(piece, spot, _letters(piece.text) / len(spots))
+
+
+# What is proposed: the text at these places.
+
+
+def _word_for_word(passage: Undecided, new: FoldedDocuments) -> Iterator[tuple[float, Candidate]]:
+    """Yield the places of the passage's text itself."""
+    for found in passage.exact.found[:_SHOWN]:
+        place = new.place(found.spot, with_number=True)
+        around = min(found.before + found.after, 100) / 100
+        weight = 0.9 - 0.5 * passage.exact.is_claimed + around + 0.2 * (place.doc_id == passage.place.doc_id)
+        yield weight, Candidate(place, new.source(place), 1.0, SAME_TEXT)
+
+
+def _near_votes(
+    passage: Undecided, votes: Sequence[_Vote], old: FoldedDocuments, new: FoldedDocuments
+) -> Iterator[tuple[float, Candidate]]:
+    """Yield what is between the same neighbours, and around lines and sentences of the passage."""
+    length = passage.spot.end - passage.spot.start
+    tolerance = max(300, length)
+    by_document: dict[int, list[_Vote]] = defaultdict(list)
+    for vote in votes:
+        by_document[vote.spot.document].append(vote)
+    for of in by_document.values():
+        for group in _groups(of, tolerance):
+            yield from _of_group(passage, group, old, new)
+
+
+def _groups(votes: list[_Vote], tolerance: int) -> Iterator[list[_Vote]]:
+    """Yield votes that agree where the passage would begin."""
+    votes = sorted(votes, key=lambda vote: vote.spot.start - vote.piece.offset)
+    group = votes[:1]
+    for vote in votes[1:]:
+        last = group[-1]
+        if (vote.spot.start - vote.piece.offset) - (last.spot.start - last.piece.offset) > tolerance:
+            yield group
+            group = []
+        group.append(vote)
+    yield group
+
+
+def _of_group(
+    passage: Undecided, group: Sequence[_Vote], old: FoldedDocuments, new: FoldedDocuments
+) -> Iterator[tuple[float, Candidate]]:
+    document = group[0].spot.document
+    text, length = new.texts[document], passage.spot.end - passage.spot.start
+    inside = [vote for vote in group if vote.piece.side == "in"]
+    before = [vote.spot.end for vote in group if vote.piece.side == "before"]
+    after = [vote.spot.start for vote in group if vote.piece.side == "after"]
+    gap = _gap(before, after, length)
+    if gap is not None and not inside:
+        start, end = gap
+        if not text[start:end].strip():
+            return  # the neighbours are side by side: what was between them is gone
+        spot = Spot(document, start, end)
+        yield from _compared(passage, spot, "between the same neighbours", old, new, 0.6)
+        return
+    if not inside and not (before or after):
+        return
+    first = group[0].spot.start - group[0].piece.offset
+    start = max(0, min([first, *(vote.spot.start for vote in inside)]) - length // 4 - 50)
+    end = max([first + length, *(vote.spot.end for vote in inside)]) + length // 4 + 50
+    if gap is not None:
+        start, end = max(start, gap[0]), min(end, gap[1])
+    own, window = old.text(passage.spot)[:_LONGEST], text[start:end][: 2 * _LONGEST]
+    near = partial_ratio_alignment(own, window) if len(own) <= len(window) else None
+    low, high = (start + near.dest_start, start + near.dest_end) if near is not None else (start, end)
+    if inside:
+        lo, hi = min(vote.spot.start for vote in inside), max(vote.spot.end for vote in inside)
+        if hi - lo <= 3 * length + 500:
+            low, high = (lo, hi) if near is None else (min(low, lo), max(high, hi))
+    survived = sum(_letters(vote.piece.text) for vote in inside) / max(_letters(own), 1)
+    reason = "some of its lines" if inside else "beside the same neighbour"
+    bonus = min(survived, 1) + (0.3 if gap is not None else 0.15 if before or after else 0)
+    yield from _compared(passage, Spot(document, low, high), reason, old, new, bonus)
+
+
+def _gap(before: Sequence[int], after: Sequence[int], length: int) -> tuple[int, int] | None:
+    """Return the shortest span between a text before and a text after that is not much longer than the passage."""
+    gaps = [(end - start, start, end) for start in before for end in after if 0 <= end - start <= 4 * length + 400]
+    return min(gaps)[1:] if gaps else None
+
+
+def _compared(
+    passage: Undecided, spot: Spot, reason: str, old: FoldedDocuments, new: FoldedDocuments, bonus: float = 0.0
+) -> Iterator[tuple[float, Candidate]]:
+    """Yield the text of a span, widened to whole lines or words, with its likeness; nothing if it is not alike."""
+    text = new.texts[spot.document]
+    start, end = spot.start, min(spot.end, len(text))
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    if start >= end:
+        return
+    while start and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    place = new.place(Spot(spot.document, start, end), with_number=True)
+    own = passage.place
+    if is_whole_lines(old.documents[passage.spot.document].text, own.start, own.end):
+        place = whole_lines(new.documents[spot.document], place)
+    found = new.source(place)
+    likeness = Indel.normalized_similarity(old.text(passage.spot)[:_LONGEST], fold_format(found).text[:_LONGEST])
+    if bonus or likeness >= _LEAST:
+        same = 0.1 * (place.doc_id == own.doc_id)
+        yield likeness + bonus + same, Candidate(place, found, likeness, reason)
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
