@@ -1,20 +1,24 @@
 """How well are labels carried to another version of the documents, by the truth that git has?
 
-    python benchmarks/label_updates.py REPOSITORY A B [--paths GLOB ...] [--labels 3000] [--show edited 100] [--json FILE]
+    python benchmarks/label_updates.py REPOSITORY A B [--paths GLOB ...] [--labels 3000] [--show edited 100]
 
-Every paragraph of the documentation at commit A is a label. Where it is at commit B is followed line by line through
-the first parents from A to B, since one diff of both ends takes a rewrapped paragraph for a new one, and a moved one
-for a deleted one:
+Every paragraph of the documentation at commit A is a label. It is followed line by line through the first parents from
+A to B, since one diff of both ends takes a rewrapped paragraph for a new one, and a moved one for a deleted one:
 
 - live: it is at one place, the same but for white space, wrapping, quotation marks, the numbers of headings and
-  lists, and the languages of code fences. Copies elsewhere do not matter if git says which place is its own.
+  lists, and the languages of code fences. There may be copies if git says which place is its own: by the lines that
+  were not touched, or of several that one commit added by the lines around them.
 - edited: some of its lines are left. Its successor is where they are.
 - reworded: no line is left, but similar ones replaced its lines. They are its successor.
 - gone: nothing is left.
-- several: it was removed in one place and added in several by one commit.
-- returned: removed, and put back word for word by a later commit; counted apart.
+- several: one commit removed it and added it at several places, and the lines around them do not say which.
 
-Of a paragraph's new place the benchmark asks that it has the same words and overlaps the place that git says.
+Two classes are counted apart, since both ends do not show them:
+
+- returned: removed, and put back word for word by a later commit.
+- copied: at one place at each end, but copied there before a later commit removed or edited it.
+
+A new place is right if it has the same words and overlaps the place that git says.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
+from itertools import islice, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -42,18 +47,23 @@ from raglift.updating.records import CERTAIN
 
 ENDINGS = ("md", "mdx", "qmd", "rst", "txt", "adoc")
 NOT_DOCUMENTATION = ("**/.*/**", ".*/**", "**/*lock*", "**/licen[cs]e*", "**/requirements*.txt", "**/constraints*.txt")
-CLASSES = ("live", "edited", "reworded", "gone", "several", "returned")
+CLASSES = ("live", "edited", "reworded", "gone", "several", "returned", "copied")
+JUDGED = CLASSES[:5]
 LEAST_LETTERS = 20
 """Of a paragraph, and of a line that is recognized at another place."""
 LEFT_LETTERS = 10
 """So many letters the lines that are left of an edited paragraph have at least."""
 SIMILAR = 60.0
 """The least rapidfuzz ratio of a line to the one that replaced it."""
+AROUND = 200
+"""So many lines before a change a paragraph may begin that the change completes."""
+CONTEXT = 5
+"""So many lines before and after a paragraph say which of several places is its own."""
+IN_PLACE = 3
+"""So many lines around a place count as much as that it is where the paragraph was."""
 NEAREST = 90.0
 """The least ratio from which the naive baseline is certain."""
 CHUNK = 1000
-AROUND = 200
-"""So many lines before a change a paragraph may begin that the change completes."""
 
 
 # The same text: the foldings.
@@ -269,8 +279,10 @@ class Label:
     """The lines that are left of it if it is edited, or that replaced its own if it is reworded."""
     events: list[str] = field(default_factory=list)
     """What happened to it, and in which commit."""
-    copies: int = 0
-    """How often its text occurs at B."""
+    copies: tuple[int, int] = (1, 1)
+    """How often its text occurs at A and at B."""
+    open: bool = False
+    """Whether both ends alone do not say which of several places is its own."""
 
     @property
     def successor(self) -> Range | None:
@@ -328,11 +340,30 @@ def _changes(hunk: Hunk, start: int, end: int) -> bool:
     return start < hunk.new[1] and hunk.new[0] < end if hunk.added else start < hunk.new[0] < end
 
 
-@dataclass
+Context = tuple[list[str], list[str]]
+
+
+def context(lines: Sequence[str], start: int, end: int) -> Context:
+    """Return the lines before and after a range, folded, the nearest first."""
+    before = filter(None, map(fold_line, reversed(lines[max(0, start - 4 * CONTEXT) : start])))
+    after = filter(None, map(fold_line, lines[end : end + 4 * CONTEXT]))
+    return list(islice(before, CONTEXT)), list(islice(after, CONTEXT))
+
+
+def alike(one: Context, other: Context) -> int:
+    """Return how many lines directly before and after are the same."""
+    return sum(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*sides))) for sides in zip(one, other))
+
+
+@dataclass(eq=False)
 class Touched:
     """A label whose lines a commit changed, and what is left of it."""
 
     label: Label
+    path: str | None
+    """The new name of its file, if it was whole, and the file is still there."""
+    around: Context | None = None
+    """The lines around it before, if it was whole."""
     lost: list[Line] = field(default_factory=list)
     """The lines that were removed, with their old numbers."""
     kept: list[Line] = field(default_factory=list)
@@ -343,6 +374,41 @@ class Touched:
     def is_near(self, place: Range) -> bool:
         """Return whether a place is where the lines were."""
         return any(place[0] == path and place[1] <= end and place[2] >= start for path, start, end in self.near)
+
+    def score(self, place: Range, around: Context) -> int:
+        """Return how much speaks for a place: where the label was, and the lines around it."""
+        return IN_PLACE * self.is_near(place) + alike(self.around or ([], []), around)
+
+
+def paired(
+    labels: Sequence[Touched], places: Mapping[Range, Context], *, in_order: bool
+) -> Iterator[tuple[Touched, Range]]:
+    """Yield the labels whose place is clear: each is the best for the other.
+
+    Args:
+        labels: labels of the same text, in the order of the old file.
+        places: where the text is now, with the lines around it.
+        in_order: whether the rest are paired in their order if there are as many of both.
+    """
+    scores = {(each, place): each.score(place, around) for each in labels for place, around in places.items()}
+    rest, free = list(labels), sorted(places)
+    while True:
+        rows = {each: sorted((scores[each, place] for place in free), reverse=True) for each in rest}
+        columns = {place: sorted((scores[each, place] for each in rest), reverse=True) for place in free}
+        best = [
+            (each, place)
+            for each in rest
+            for place in free
+            if all(scores[each, place] > other for other in (*rows[each][1:2], *columns[place][1:2]))
+            and scores[each, place] == rows[each][0] == columns[place][0]
+        ]
+        if not best:
+            break
+        yield from best
+        rest = [each for each in rest if each not in dict(best)]
+        free = [place for place in free if place not in {place for _, place in best}]
+    if in_order and len(rest) == len(free):
+        yield from zip(rest, free, strict=True)
 
 
 class Tracker:
@@ -371,44 +437,51 @@ class Tracker:
         for path in by_old:
             self.tree.pop(path, None)
         self.tree.update(new)
-        affected = set().union(*(self.by_path.pop(path, set()) for path in by_old))
-        touched = [each for label in affected if (each := self._followed(label, by_old, before))]
-        found = defaultdict(set)
+        found: dict[str, set[Range]] = defaultdict(set)
         for change in changes:
             if change.new and change.hunks:
                 for key, place in Page(change.new, new[change.new]).find(self.keys, change.hunks):
                     found[key].add(place)
-        by_key: dict[str, list[Touched]] = defaultdict(list)
-        for each in touched:
-            by_key[each.label.key].append(each)
+        affected = set().union(*(self.by_path.pop(path, set()) for path in by_old))
+        touched: dict[str, list[Touched]] = defaultdict(list)
+        for label in affected:
+            if each := self._followed(label, by_old, before, found.get(label.key, set())):
+                touched[label.key].append(each)
         for key, places in found.items():
-            by_key[key] = self._placed(key, by_key[key], places, commit)
-        if rest := [each for several in by_key.values() for each in several]:
-            self._edited(rest, changes, before, commit)
+            touched[key] = self._placed(key, touched[key], places, commit)
+        self._edited([each for several in touched.values() for each in several], changes, before, commit)
         for label in {*affected, *(label for key in found for label in self.by_key[key])}:
             for path in {each[0] for each in ([label.place] if label.place else label.left)}:
                 self.by_path[path].add(label)
 
-    def _followed(self, label: Label, by_old: Mapping[str, Change], before: Mapping[str, list[str]]) -> Touched | None:
-        """Move a label that is untouched, and return what is left of one that is not."""
+    def _followed(
+        self, label: Label, by_old: Mapping[str, Change], before: Mapping[str, list[str]], places: set[Range]
+    ) -> Touched | None:
+        """Move a label that is untouched, and return what is left of one that is not.
+
+        A diff keeps one of several copies, and not always the one that has the same lines around it: if the commit
+        added some to its file, a label is as good as touched.
+        """
+        touched, lines = Touched(label, None), label.left
         if label.place:
             path, start, end = label.place
             change = by_old[path]
+            touched.path, touched.around = change.new, context(before[path], start, end)
+            lines = [(path, line) for line in range(start, end) if fold_line(before[path][line])]
             if change.new and not change.touching(start, end):
                 shift = (change.moved(start) or 0) - start
-                label.place = (change.new, start + shift, end + shift)
-                return None
-            lines = [(path, line) for line in range(start, end) if fold_line(before[path][line])]
-        else:
-            lines = label.left
-        touched = Touched(label)
+                moved = (change.new, start + shift, end + shift)
+                if all(place[0] != change.new for place in places - {moved}):
+                    label.place = moved
+                    return None
+                places.add(moved)
         for path, line in lines:
-            moved = by_old[path].moved(line) if path in by_old else line
+            at = by_old[path].moved(line) if path in by_old else line
             name = by_old[path].new if path in by_old else path
-            if moved is None or name is None:
+            if at is None or name is None:
                 touched.lost.append((path, line))
             else:
-                touched.kept.append((name, moved))
+                touched.kept.append((name, at))
         for path in {path for path, _ in lines if path in by_old}:
             change, numbers = by_old[path], [line for each, line in lines if each == path]
             if change.new:
@@ -418,47 +491,39 @@ class Tracker:
                     touched.near.append((change.new, min(a for a, _ in ends), max(b for _, b in ends)))
         return touched
 
-    def _placed(self, key: str, touched: list[Touched], places: set[Range], commit: str) -> list[Touched]:
+    def _placed(self, key: str, touched: list[Touched], places: Iterable[Range], commit: str) -> list[Touched]:
         """Give labels of the same text their new places, and return those that have none."""
         touched = sorted(touched, key=lambda each: each.label.place or (*each.label.left[0], 0))
-        by_path = defaultdict(list)
-        for each in touched:
-            if any(map(each.is_near, places)):
-                by_path[each.label.place[0] if each.label.place else ""].append(each)
-        free = set(places)
+        free = {place: context(self.tree[place[0]], *place[1:]) for place in places}
 
-        def put(each: Touched, place: Range, how: str) -> None:
+        def put(each: Touched, place: Range | None) -> None:
+            how = "several places" if not place else "reflowed" if each.is_near(place) else "moved"
             each.label.events.append(f"{commit[:10]} {how}")
             each.label.place, each.label.left = place, []
-            each.label.state = "returned" if each.label.state == "returned" else "live"
-            free.discard(place)
+            each.label.state = "several" if not place else "live" if each.label.state != "returned" else "returned"
             touched.remove(each)
 
-        for several in by_path.values():
-            near = sorted({place for place in places if any(each.is_near(place) for each in several)})
-            pairs = list(zip(several, near, strict=True)) if len(several) == len(near) else []
-            if not pairs:
-                owned = [(each, [place for place in near if each.is_near(place)]) for each in several]
-                count = Counter(place for _, own in owned for place in own)
-                pairs = [(each, own[0]) for each, own in owned if len(own) == 1 and count[own[0]] == 1]
-            for each, place in pairs:
-                put(each, place, "reflowed")
-        lost = [each for each in touched if each.lost]
-        if len(free) == 1:
-            only = next(iter(free))
-            for each in lost:
-                put(each, only, "moved")
-        elif len(free) > 1 and lost:
-            from_one = len({each.lost[0][0] for each in lost}) == 1 and len({place[0] for place in free}) == 1
-            if from_one and len(lost) == len(free):
-                for each, place in zip(lost, sorted(free), strict=True):
-                    put(each, place, "moved")
-            else:
-                for each in lost:
-                    each.label.place, each.label.left, each.label.state = None, [], "several"
-                    each.label.events.append(f"{commit[:10]} {len(free)} places")
-                    touched.remove(each)
-        if not lost and len(free) == 1:
+        whole = [each for each in touched if each.around]
+        for path in sorted({each.path for each in whole if each.path}):
+            here = {place: around for place, around in free.items() if place[0] == path}
+            for each, place in paired([each for each in whole if each.path == path], here, in_order=True):
+                put(each, place)
+                del free[place]
+        for each in [each for each in touched if not each.around]:
+            near = [place for place in free if each.is_near(place)]
+            if len(near) == 1:
+                put(each, near[0])
+                del free[near[0]]
+        lost = [each for each in touched if each.around and each.lost]
+        one_file = len({each.label.place[0] for each in lost}) == 1 == len({path for path, *_ in free})
+        for each, place in paired(lost, free, in_order=one_file):
+            put(each, place)
+            del free[place]
+        for each in [each for each in touched if each.around]:
+            still = each.kept and fold(self.tree[each.path or ""][each.kept[0][1] : each.kept[-1][1] + 1]) == key
+            if still or (each.lost and free):
+                put(each, next(iter(free)) if len(free) == 1 else None)
+        if len(free) == 1 and not lost:
             for label in self.by_key[key]:
                 if label.state == "gone":
                     label.place, label.state = next(iter(free)), "returned"
@@ -527,15 +592,36 @@ def followed(git: Git, a: str, b: str) -> tuple[list[Label], dict[str, list[str]
         tracker.read(commit, changes)
     if broken := [path for path, lines in new.items() if tracker.tree.get(path, []) != lines]:
         raise SystemExit(f"the changes do not lead to {b}: {broken[:5]}")
-    places = defaultdict(list)
-    for path, lines in new.items():
-        for key, place in Page(path, lines).find(tracker.keys):
-            places[key].append(place)
+    at_ends: list[dict[str, dict[Range, Context]]] = []
+    for files in (old, new):
+        at_ends.append(defaultdict(dict))
+        for path, lines in files.items():
+            for key, place in Page(path, lines).find(tracker.keys):
+                at_ends[-1][key][place] = context(lines, *place[1:])
     for label in tracker.labels:
-        label.copies = len(places[label.key])
-        if label.state == "several" and label.copies == 1:
-            label.state, label.place = "live", places[label.key][0]
+        before, after = (each[label.key] for each in at_ends)
+        label.copies = (len(before), len(after))
+        if len(after) == 1 and (label.state == "several" or (len(before) == 1 and label.place is None)):
+            label.state = "live" if label.state == "several" else "copied"
+            label.place = next(iter(after))
+        label.open = label.state == "live" and label.copies != (1, 1) and not is_clear(label, before, after)
     return tracker.labels, old, new
+
+
+def is_clear(label: Label, before: Mapping[Range, Context], after: Mapping[Range, Context]) -> bool:
+    """Return whether the lines around a label, or its order in its file, say which of its copies it has become."""
+    assert label.place  # noqa: S101
+    files = [
+        [place for place in each if place[0] == path]
+        for each, path in ((before, label.old[0]), (after, label.place[0]))
+    ]
+    in_order = len(files[0]) == len(files[1]) and sorted(files[0]).index(label.old) == sorted(files[1]).index(
+        label.place
+    )
+    mine = alike(before[label.old], after[label.place])
+    others = [alike(before[label.old], around) for place, around in after.items() if place != label.place]
+    others += [alike(around, after[label.place]) for place, around in before.items() if place != label.old]
+    return (in_order and label.old[0] == label.place[0]) or mine > max(others, default=-1)
 
 
 # What is measured: for each label, where a way of carrying it says that it is.
@@ -718,6 +804,7 @@ SHARES: tuple[Share, ...] = (
     ("reworded: first candidate is the successor", _is("reworded"), _first),
     ("gone or several: written as certain", _is("gone", "several"), _certain),
     ("returned: carried to the right place", _is("returned"), _carried),
+    ("copied: carried to the copy", _is("copied"), _carried),
 )
 
 
@@ -727,7 +814,7 @@ def wrong(case: Case, answers: Sequence[Answer]) -> list[int]:
     return [
         number
         for number, (label, answer) in pairs
-        if answer.place and label.state != "returned" and not case.is_right(label, answer)
+        if answer.place and label.state in JUDGED and not case.is_right(label, answer)
     ]
 
 
@@ -758,7 +845,7 @@ def print_figures(case: Case, answers: Mapping[str, list[Answer]], seed: int) ->
     cells = []
     for found in answers.values():
         certain = [
-            each.place is not None and label.state != "returned" for label, each in zip(case.labels, found, strict=True)
+            each.place is not None and label.state in JUDGED for label, each in zip(case.labels, found, strict=True)
         ]
         bad = set(wrong(case, found))
         cells.append(interval(files, certain, [number in bad for number in range(len(found))], seed))
@@ -776,7 +863,7 @@ def print_labels(case: Case, numbers: Iterable[int], answers: Sequence[Answer]) 
     for number in numbers:
         label, answer = case.labels[number], answers[number]
         path, start, end = label.old
-        say(f"--- {number} {label.state}, {path}:{start + 1}, {label.copies} at B; {', '.join(label.events)}")
+        say(f"--- {number} {label.state}, {path}:{start + 1}, {label.copies} copies; {', '.join(label.events)}")
         say(case.text(case.span((path, start, end), 0), 0))
         if place := answer.place or answer.first:
             say(f"--- {answer.kind}{'' if answer.place else ', first candidate'}: {place}\n{case.text(place, 1)}")
@@ -819,8 +906,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say(", ".join(f"{state} {counts[state]:,} ({counts[state] / len(labels):.1%})" for state in CLASSES))
     texts = [case.text(case.span(label.old, 0), 0) for label in labels]
     exact = sum(any(text in each for each in case.texts[1].values()) for text in texts)
-    several = sum(label.copies > 1 for label in labels if label.state == "live")
-    say(f"the same text, anywhere: {exact:,} ({exact / len(labels):.1%}); live with copies: {several:,}\n")
+    unclear = sum(label.open for label in labels)
+    several = sum(label.copies[1] > 1 for label in labels if label.state == "live")
+    say(
+        f"the same text, anywhere: {exact:,} ({exact / len(labels):.1%}); live with copies: {several:,}, undecidable from both ends: {unclear:,}\n"
+    )
     print_figures(case, answers, asked.seed)
     first = next(iter(answers.values()))
     bad = wrong(case, first)
