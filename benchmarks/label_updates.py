@@ -53,7 +53,7 @@ LEAST_LETTERS = 20
 """Of a paragraph, and of a line that is recognized at another place."""
 LEFT_LETTERS = 10
 """So many letters the lines that are left of an edited paragraph have at least."""
-SIMILAR = 60.0
+SIMILAR = 70.0
 """The least rapidfuzz ratio of a line to the one that replaced it."""
 AROUND = 200
 """So many lines before a change a paragraph may begin that the change completes."""
@@ -577,7 +577,7 @@ def similar(lost: Line, changes: Sequence[Change], before: Mapping[str, list[str
     words = fold_line(before[path][number])
     change = next(each for each in changes if each.old == path)
     best, score = None, SIMILAR
-    for hunk in change.touching(number, number + 1) if change.new and letters(words) >= LEFT_LETTERS else ():
+    for hunk in change.touching(number, number + 1, beside=10) if change.new and letters(words) >= LEFT_LETTERS else ():
         for line, text in enumerate(hunk.added, hunk.new[0]):
             if (ratio := fuzz.ratio(words, fold_line(text))) >= score:
                 best, score = (change.new or "", line), ratio
