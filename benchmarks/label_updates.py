@@ -50,6 +50,8 @@ class Answer:
     """The first place that it proposes if it asks."""
     contains: bool = False
     """Whether the place only has to contain the label's, as a chunk does."""
+    why: str = ""
+    """Its reason, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ def by_raglift(case: Case) -> list[Answer]:
             each.kind,
             each.new_place if each.kind in CERTAIN else None,
             each.candidates[0].place if each.candidates else None,
+            why=each.rule,
         )
         for each in (found[query.id] for query in queries)
     ]
@@ -248,8 +251,9 @@ def print_labels(case: Case, numbers: Iterable[int], answers: Sequence[Answer]) 
         path, start, end = label.old
         say(f"--- {number} {label.state}, {path}:{start + 1}, {label.copies} copies; {', '.join(label.events)}")
         say(case.text(case.span((path, start, end), 0), 0))
+        say(f"--- {answer.kind}: {answer.why}")
         if place := answer.place or answer.first:
-            say(f"--- {answer.kind}{'' if answer.place else ', first candidate'}: {place}\n{case.text(place, 1)}")
+            say(f"{'place' if answer.place else 'first candidate'}: {place}\n{case.text(place, 1)}")
         if truth := label.successor:
             say(f"--- git: {truth[0]}:{truth[1] + 1}\n" + "\n".join(case.new[truth[0]][slice(*truth[1:])]))
         say("")
@@ -274,6 +278,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     labels, old, new = followed(git, a, b)
     readable = Case((), old, new).texts[0]
     labels = [each for each in labels if each.old[0] in readable and each.old[0][0].isalnum()]  # as ids have to begin
+    if not labels:
+        raise SystemExit(f"found no paragraphs at {a}; expected files like {', '.join(git.paths[:3])}")
     random = np.random.default_rng(asked.seed)
     if 0 < asked.labels < len(labels):
         labels = [labels[each] for each in sorted(random.choice(len(labels), asked.labels, replace=False))]

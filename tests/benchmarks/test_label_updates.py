@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,41 +24,34 @@ NOTE = "(Ask the harbour master if in doubt.)\n"
 CODE = "```py\nlight.turn('on')\n\nlight.wait_until_dawn()\n```\n"
 
 
-def joined(*blocks: str) -> str:
-    return "\n".join(blocks)
+WRAPPED = LAMP.replace("\n", " ").strip() + "\n"
+TITLE = "# 2. The keeper’s guide to it all\n"
+LATER = "A paragraph before everything else.\n"
+BUSY = BOAT.replace("an hour", "two hours")
+PYTHON = CODE.replace("```py\n", "```python\n")
+CHANGED = "A line that was changed meanwhile.\n"
 
-
-HISTORY: list[Mapping[str, str | None]] = [
+HISTORY: list[dict[str, list[str] | None]] = [
     {
-        "guide.md": joined("# 1. The keeper's guide to it all\n", LAMP, NOTE, HORN, NOTE, LENS, BOAT, LOG, TOWER, STORE),
-        "old.md": joined(WELL, "A line that will be changed.\n", FLAG, GOAT, CODE),
+        "guide.md": ["# 1. The keeper's guide to it all\n", LAMP, NOTE, HORN, NOTE, LENS, BOAT, LOG, TOWER, STORE],
+        "old.md": [WELL, "A line that will be changed.\n", FLAG, GOAT, CODE],
     },
     {  # rewrapped, renumbered, another language of code; renamed and edited at once
-        "guide.md": joined(
-            "# 2. The keeper’s guide to it all\n", LAMP.replace("\n", " ").strip() + "\n", NOTE, HORN, NOTE, LENS, BOAT,
-            LOG, TOWER, STORE,
-        ),
+        "guide.md": [TITLE, WRAPPED, NOTE, HORN, NOTE, LENS, BOAT, LOG, TOWER, STORE],
         "old.md": None,
-        "new.md": joined(WELL, "A line that was changed meanwhile.\n", FLAG, GOAT, CODE.replace("```py\n", "```python\n")),
+        "new.md": [WELL, CHANGED, FLAG, GOAT, PYTHON],
     },
     {  # BOAT edited; STORE removed; FLAG copied; two paragraphs before everything
-        "guide.md": joined(
-            "A paragraph before everything else.\n", NOTE, "# 2. The keeper’s guide to it all\n",
-            LAMP.replace("\n", " ").strip() + "\n", NOTE, HORN, NOTE, LENS, BOAT.replace("an hour", "two hours"), LOG, TOWER,
-        ),
-        "other.md": joined("# The others\n", FLAG),
+        "guide.md": [LATER, NOTE, TITLE, WRAPPED, NOTE, HORN, NOTE, LENS, BUSY, LOG, TOWER],
+        "other.md": ["# The others\n", FLAG],
     },
-    {  # HORN and BOAT moved; LOG removed; STORE is back; GOAT at two places; FLAG removed
-        "guide.md": joined(
-            "A paragraph before everything else.\n", NOTE, "# 2. The keeper’s guide to it all\n",
-            LAMP.replace("\n", " ").strip() + "\n", NOTE, NOTE, LENS, TOWER.replace("twelve", "thirteen"), STORE,
-        ),
-        "new.md": joined(WELL, "A line that was changed meanwhile.\n", CODE.replace("```py\n", "```python\n")),
-        "other.md": joined("# The others\n", FLAG, HORN, "And more of it.\n", BOAT.replace("an hour", "two hours"), GOAT),
-        "third.md": joined("# The third\n", GOAT),
+    {  # HORN and BOAT moved; LOG and FLAG removed; TOWER edited; STORE is back; GOAT at two places
+        "guide.md": [LATER, NOTE, TITLE, WRAPPED, NOTE, NOTE, LENS, TOWER.replace("twelve", "thirteen"), STORE],
+        "new.md": [WELL, CHANGED, PYTHON],
+        "other.md": ["# The others\n", FLAG, HORN, "And more of it.\n", BUSY, GOAT],
+        "third.md": ["# The third\n", GOAT],
     },
-]  # fmt: skip
-LAST = HISTORY[-1]
+]
 STATES = {
     "# 1. The keeper's guide to it all": ("live", "guide.md"),
     LAMP: ("live", "guide.md"),
@@ -91,8 +84,11 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     git("init", "-q")
     for number, files in enumerate(HISTORY):
-        for name, text in files.items():
-            (folder / name).unlink() if text is None else (folder / name).write_text(text, encoding="utf-8")
+        for name, blocks in files.items():
+            if blocks is None:
+                (folder / name).unlink()
+            else:
+                (folder / name).write_text("\n".join(blocks), encoding="utf-8")
         git("add", "-A")
         git("commit", "-q", "-m", f"version {number}")
         git("tag", f"v{number}")
@@ -115,8 +111,7 @@ def test_each_paragraph_is_followed_to_where_it_is(case: Any) -> None:
 
 def test_copies_are_told_apart_by_their_places(case: Any) -> None:
     lines = [label.place[1] for label in case.labels if case.text(case.span(label.old, 0), 0) == NOTE.strip()]
-    text = str(LAST["guide.md"]).split("\n")
-    assert lines == [number for number, line in enumerate(text) if line == NOTE.strip()][1:]
+    assert lines == [number for number, line in enumerate(case.new["guide.md"]) if line == NOTE.strip()][1:]
 
 
 def test_the_successor_is_the_line_that_is_left(case: Any) -> None:
