@@ -20,6 +20,7 @@ STORE = "The stores are counted on the first of each month.\n"
 WELL = "The well is closed with a lid of oak and iron.\n"
 FLAG = "The flag is hoisted when a pilot is wanted.\n"
 GOAT = "The goats may graze on the southern meadow.\n"
+SAIL = "A sail in the east is the pilot.\nHe is expected at noon.\n"
 NOTE = "(Ask the harbour master if in doubt.)\n"
 CODE = "```py\nlight.turn('on')\n\nlight.wait_until_dawn()\n```\n"
 
@@ -29,25 +30,28 @@ TITLE = "# 2. The keeper’s guide to it all\n"
 LATER = "A paragraph before everything else.\n"
 BUSY = BOAT.replace("an hour", "two hours")
 PYTHON = CODE.replace("```py\n", "```python\n")
+STEPS = TOWER.replace("twelve", "thirteen")
+CALM = HORN.replace("ninety", "sixty")
+LONGER = SAIL.replace("noon.", "noon. He never comes.")
 CHANGED = "A line that was changed meanwhile.\n"
 
 HISTORY: list[dict[str, list[str] | None]] = [
     {
         "guide.md": ["# 1. The keeper's guide to it all\n", LAMP, NOTE, HORN, NOTE, LENS, BOAT, LOG, TOWER, STORE],
-        "old.md": [WELL, "A line that will be changed.\n", FLAG, GOAT, CODE],
+        "old.md": [WELL, "A line that will be changed.\n", FLAG, GOAT, SAIL, CODE],
     },
-    {  # rewrapped, renumbered, another language of code; renamed and edited at once
-        "guide.md": [TITLE, WRAPPED, NOTE, HORN, NOTE, LENS, BOAT, LOG, TOWER, STORE],
+    {  # HORN edited; rewrapped, renumbered, another language of code; renamed and edited at once
+        "guide.md": [TITLE, WRAPPED, NOTE, CALM, NOTE, LENS, BOAT, LOG, TOWER, STORE],
         "old.md": None,
-        "new.md": [WELL, CHANGED, FLAG, GOAT, PYTHON],
+        "new.md": [WELL, CHANGED, FLAG, GOAT, LONGER, PYTHON],
     },
-    {  # BOAT edited; STORE removed; FLAG copied; two paragraphs before everything
+    {  # HORN as it was; BOAT edited; STORE removed; FLAG copied; two paragraphs before everything
         "guide.md": [LATER, NOTE, TITLE, WRAPPED, NOTE, HORN, NOTE, LENS, BUSY, LOG, TOWER],
         "other.md": ["# The others\n", FLAG],
     },
-    {  # HORN and BOAT moved; LOG and FLAG removed; TOWER edited; STORE is back; GOAT at two places
-        "guide.md": [LATER, NOTE, TITLE, WRAPPED, NOTE, NOTE, LENS, TOWER.replace("twelve", "thirteen"), STORE],
-        "new.md": [WELL, CHANGED, PYTHON],
+    {  # LENS is longer; HORN and BOAT moved; LOG and FLAG removed; TOWER edited; STORE is back; GOAT at two places
+        "guide.md": [LATER, NOTE, TITLE, WRAPPED, NOTE, NOTE, LENS + "Never.\n", STEPS, STORE],
+        "new.md": [WELL, CHANGED, LONGER, PYTHON],
         "other.md": ["# The others\n", FLAG, HORN, "And more of it.\n", BUSY, GOAT],
         "third.md": ["# The third\n", GOAT],
     },
@@ -65,6 +69,7 @@ STATES = {
     "A line that will be changed.\n": ("reworded", "new.md"),
     FLAG: ("copied", "other.md"),
     GOAT: ("several", None),
+    SAIL: ("edited", "new.md"),
     CODE: ("live", "new.md"),
 }
 
