@@ -39,22 +39,22 @@ NOT_DOCUMENTATION = ("**/.*/**", ".*/**", "**/*lock*", "**/licen[cs]e*", "**/req
 CLASSES = ("live", "edited", "reworded", "gone", "several", "returned", "copied")
 JUDGED = CLASSES[:5]
 LEAST_LETTERS = 20
-"""Of a paragraph, and of a line that is recognized at another place."""
+"""How many letters a paragraph has at least, and a line that is recognized at another place."""
 LEFT_LETTERS = 10
-"""So many letters the lines that are left of an edited paragraph have at least."""
+"""How many letters the remaining lines of an edited paragraph have at least."""
 SIMILAR = 70.0
 """The least rapidfuzz ratio of a line to the one that replaced it."""
 AROUND = 200
-"""So many lines before a change a paragraph may begin that the change completes."""
+"""How many lines before a change a paragraph may begin that the change makes complete."""
 CONTEXT = 5
-"""So many lines before and after a paragraph say which of several places is its own."""
+"""How many lines before and after a paragraph are compared to tell copies apart."""
 IN_PLACE = 3
-"""So many lines around a place count as much as that it is where the paragraph was."""
+"""How many equal lines around a copy weigh as much as its being at the paragraph's old place."""
 
 
 # The same text: the foldings.
 
-_QUOTES = str.maketrans(dict.fromkeys("\"'`´‘’‚‛“”„‟‹›«»", '"') | {"`": "`", "\u200b": "", "\ufeff": ""})
+_QUOTES = str.maketrans(dict.fromkeys("'´‘’‚‛“”„‟‹›«»", '"') | {"\u200b": "", "\ufeff": ""})
 
 
 @cache
@@ -156,7 +156,7 @@ class Git:
         """Return the lines of the documentation at a commit, by path."""
         empty = self.output("hash-object", "-t", "tree", "--stdin").decode().strip()
         raw = self.output("diff", "--raw", "-z", "--no-renames", "--abbrev=64", empty, commit, "--", *self.paths)
-        fields = raw.decode("utf-8", "surrogateescape").split("\0")
+        fields = raw.decode("utf-8", "replace").split("\0")
         blobs = {
             path: about.split()[3]
             for about, path in zip(fields[:-1:2], fields[1::2], strict=True)
@@ -217,7 +217,7 @@ def path_of(raw: bytes) -> str | None:
     raw = raw.removesuffix(b"\t")
     if raw.startswith(b'"'):
         raw = raw[1:-1].decode("unicode_escape").encode("latin-1")
-    return raw.decode("utf-8", "surrogateescape") if raw != b"/dev/null" else None
+    return raw.decode("utf-8", "replace") if raw != b"/dev/null" else None
 
 
 # Every paragraph followed from commit to commit.
@@ -245,7 +245,7 @@ class Label:
     copies: tuple[int, int] = (1, 1)
     """How often its text occurs at A and at B."""
     open: bool = False
-    """Whether both ends alone do not say which of several places is its own."""
+    """Whether its copies cannot be told apart by the two ends alone."""
 
     @property
     def paths(self) -> set[str]:
@@ -269,7 +269,7 @@ class Label:
 
 
 class Page:
-    """A file's folded text, in which paragraphs are looked for by whole lines."""
+    """A file's folded text, which is searched for paragraphs that are whole lines of it."""
 
     def __init__(self, path: str, lines: Sequence[str]) -> None:
         folded = [(number, words) for number, line in enumerate(lines) if (words := fold_line(line))]
@@ -284,11 +284,11 @@ class Page:
             self.ends[at - 1] = number + 1
 
     def find(self, keys: Mapping[str, list[str]], hunks: Sequence[Hunk] | None = None) -> Iterator[tuple[str, Range]]:
-        """Yield the keys that stand in the text, at changed lines if hunks are given, and where.
+        """Yield the keys that occur in the text, and where.
 
         Args:
-            keys: the keys by how they begin.
-            hunks: what was changed.
+            keys: the keys by their first characters.
+            hunks: if given, only occurrences that these changed.
         """
         starts: Iterable[tuple[int, int]] = self.starts
         if hunks is not None:
@@ -346,26 +346,26 @@ class Touched:
         return any(place[0] == path and place[1] <= end and place[2] >= start for path, start, end in self.near)
 
     def put(self, place: Range | None, commit: str) -> None:
-        """Give the label its new place; None if it is open which of several that is."""
+        """Give the label its new place; None if it is one of several and nothing says which."""
         how = "several places" if not place else "reflowed" if self.is_near(place) else "moved"
         self.label.events.append(f"{commit[:10]} {how}")
         self.label.place, self.label.left = place, []
         self.label.state = "several" if not place else "live" if self.label.state != "returned" else "returned"
 
     def score(self, place: Range, around: Context) -> int:
-        """Return how much speaks for a place: where the label was, and the lines around it."""
+        """Return how well a place matches: whether the label was there, and the equal lines around it."""
         return IN_PLACE * self.is_near(place) + alike(self.around or ([], []), around)
 
 
 def paired(
     labels: Sequence[Touched], places: Mapping[Range, Context], *, in_order: bool
 ) -> Iterator[tuple[Touched, Range]]:
-    """Yield the labels whose place is clear: each is the best for the other.
+    """Yield labels with their places: each has no better match than the other.
 
     Args:
         labels: labels of the same text, in the order of the old file.
         places: where the text is now, with the lines around it.
-        in_order: whether the rest are paired in their order if there are as many of both.
+        in_order: whether the others are paired in order if there are as many labels as places.
     """
     scores = {(each, place): each.score(place, around) for each in labels for place, around in places.items()}
     rest, free = list(labels), sorted(places)
@@ -382,8 +382,9 @@ def paired(
         if not best:
             break
         yield from best
-        rest = [each for each in rest if each not in dict(best)]
-        free = [place for place in free if place not in {place for _, place in best}]
+        labelled, taken = {each for each, _ in best}, {place for _, place in best}
+        rest = [each for each in rest if each not in labelled]
+        free = [place for place in free if place not in taken]
     if in_order and len(rest) == len(free):
         yield from zip(rest, free, strict=True)
 
@@ -435,10 +436,10 @@ class Tracker:
     def _followed(
         self, label: Label, by_old: Mapping[str, Change], before: Mapping[str, list[str]], places: set[Range]
     ) -> Touched | None:
-        """Move a label that is untouched, and return what is left of one that is not.
+        """Shift a label whose lines the commit left alone, and return what is left of another.
 
-        A diff keeps one of several copies, and not always the one that has the same lines around it: if the commit
-        added some to its file, a label is as good as touched.
+        Which of several copies a diff takes for the old one is arbitrary, so a label counts as touched if the commit
+        added a copy to its file.
         """
         touched, lines = Touched(label, None), label.left
         if label.place:
