@@ -12,10 +12,9 @@ import regex
 
 from raglift.text.normalization import NormalizedText, compose_with_offsets, fold_white_space
 
-_SINGLE, _DOUBLE = "‘’‚‛′‹›", "“”„‟″«»「」『』"
-QUOTES = _SINGLE + _DOUBLE
-"""Quotation marks that are folded to the two straight ones."""
-_STRAIGHT = str.maketrans({**dict.fromkeys(_SINGLE, "'"), **dict.fromkeys(_DOUBLE, '"')})
+QUOTES = "'‘’‚‛‹›“”„‟«»「」『』"
+"""Quotation marks that are folded to the straight double one."""
+_STRAIGHT = str.maketrans(dict.fromkeys(QUOTES, '"'))
 # The numbers of items and headings, and the language after the fence of a block of code
 _LEFT_OUT = regex.compile(
     r"""(?mx) ^ [ \t>]* (?:
@@ -58,5 +57,5 @@ def fold_format(text: str) -> NormalizedText:
 
 
 def straight_quotes(text: str) -> str:
-    """Return a text with straight quotation marks."""
-    return text if text.isascii() else text.translate(_STRAIGHT)
+    """Return a text with straight double quotation marks alone."""
+    return text.translate(_STRAIGHT)

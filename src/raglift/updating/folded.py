@@ -28,6 +28,10 @@ _BEGINS_BLOCK = re.compile(r"[ \t>]*(?:[-*+•] |\d+[.)] |#{1,6} |\||`{3,}|~{3,}
 _IS_BEFORE_BLOCK = re.compile(r"[ \t>]*(?:#{1,6} .*|(?:`{3,}|~{3,}|:::|!!!).*|)")
 
 
+_CJK = "\u2e80"
+"""From here on a word is a character."""
+
+
 class Spot(NamedTuple):
     """A span of a document without its format."""
 
@@ -134,11 +138,11 @@ def _left_out(offsets: NormalizedText, text: str, start: int) -> str:
 
 
 def _in_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() and not _is_han(text[at])
-
-
-def _is_han(character: str) -> bool:
-    return character >= "\u2e80"
+    """Whether a word, or a row of one sign as `##`, goes on across an offset."""
+    if not 0 < at < len(text):
+        return False
+    one, two = text[at - 1], text[at]
+    return one == two if not two.isalnum() else one.isalnum() and two < _CJK
 
 
 def is_whole_lines(text: str, start: int, end: int) -> bool:

@@ -6,14 +6,16 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import raglift.updating.view  # noqa: F401 — makes the view of an update known
 from raglift.auditing.records import Place
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
 from raglift.matching.chunk_index import find_places
 from raglift.text.reformatting import QUOTES, straight_quotes
-from raglift.updating.exact import own_place
+from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
-from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage, passage_at
+from raglift.updating.placing import passage_at
+from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
 from raglift.updating.successors import MOST_SIMILAR, SAME_TEXT, Undecided, propose
 
 if TYPE_CHECKING:
@@ -172,6 +174,7 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
     numbers = {text: number for number, text in enumerate(texts)}
     found_before = before.find(list(texts), "look for labels in the old documents")
     found_now = now.find(list(texts), "look for labels in the new documents")
+    own = OwnPlaces(before, now)
     outcomes: list[_Outcome] = []
     undecided: list[tuple[int, Undecided]] = []
     for place, spot in zip(places, spots, strict=True):
@@ -179,7 +182,7 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
             outcomes.append(_Outcome("gone", "it has no words", place))
             continue
         number = numbers[before.text(spot)]
-        exact = own_place(spot, place, found_before[number], found_now[number], before, now)
+        exact = own.find(spot, place, found_before[number], found_now[number])
         if not exact.is_certain:
             undecided.append((len(outcomes), Undecided(spot, place, exact)))
             outcomes.append(_Outcome("gone", exact.rule, place))
@@ -193,9 +196,8 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
 
 def _certain(old: FoldedDocuments, spot: Spot, place: Place, exact: Exact, new: FoldedDocuments) -> _Outcome:
     there = new.place(exact.found[0].spot, with_number=old.has_number(spot, place))
-    stays = there.doc_id == place.doc_id and exact.by_context
     changes = tuple(_changes(old.source(place), new.source(there)))
-    return _Outcome("unchanged" if stays else "moved", exact.rule, place, there, changes)
+    return _Outcome("unchanged" if exact.stays else "moved", exact.rule, place, there, changes)
 
 
 def _changes(old: str, new: str) -> Iterator[str]:
