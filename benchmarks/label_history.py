@@ -495,9 +495,10 @@ class Tracker:
                 each.put(next(iter(free)) if len(free) == 1 else None, commit)
                 rest.remove(each)
         if len(free) == 1 and not lost:
+            back = next(iter(free))
             for label in self.by_key[key]:
-                if label.state in ("gone", "reworded"):
-                    label.place, label.left, label.state = next(iter(free)), [], "returned"
+                if label.state in ("gone", "reworded") or (label.state == "edited" and label.old[0] == back[0]):
+                    label.place, label.left, label.state = back, [], "returned"
                     label.events.append(f"{commit[:10]} returned")
         return rest
 
