@@ -20,7 +20,7 @@ _LEFT_OUT = regex.compile(
     r"""(?mx) ^ [ \t>]* (?:
         (?P<left> \d{1,3} (?: \. \d{1,3} )* ) [.)] (?= [ \t] )
       | \#{1,6} [ \t]+ (?P<left> (?: \d{1,3} \. )* \d{1,3} [.)]? [ \t]+ )
-      | (?: `{3,} | ~{3,} ) (?P<left> [ \t]* (?: \{ [ .]* [\w+\#-]+ [ ]* \} | [\w+\#.-]+ ) )
+      | (?: `{3,} | ~{3,} ) (?P<left> [ \t]* \{? [ .]* [\w+\#.-]+ (?: [ \t]* \} )? )
     )"""
 )
 # Chinese and Japanese have no spaces: where a line is wrapped, there is a line end and no space

@@ -160,10 +160,10 @@ class OwnPlaces:
         """Return the own place in another document, and the rule, or why there is none."""
         times = f"its text occurs {len(now):,} times now, {len(before):,} before"
         lost, new = self._lost_and_new(before, now)
-        if lost != {spot.document: 1} or len(new) != 1 or len(now) > 1:
+        places = [each for each in now if each.document in new]
+        if lost != {spot.document: 1} or len(places) != 1:
             return None, f"{times}; nothing decides which place is its own"
-        (document,) = new
-        own = next(each for each in now if each.document == document)
+        own = places[0]
         shared = self._shared(spot, own)
         text = self._old.texts[spot.document]
         around = text[spot.start - shared[0] : spot.start], text[spot.end : spot.end + shared[1]]

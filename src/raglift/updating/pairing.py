@@ -16,6 +16,8 @@ _LINE = 20
 """Characters of a line that documents have in common because one is the other under a new name."""
 _HALF = 0.5
 """The share of the lines of a renamed document that it still has."""
+_SAME_NAME = 0.1
+"""The same for a document that was moved to another folder."""
 _WINDOW = 6
 """Words of a text that is the same in both versions of a document, and occurs once in each."""
 _WORDS = re.compile(r"\S+")
@@ -24,8 +26,9 @@ _WORDS = re.compile(r"\S+")
 def partners_of(old: FoldedDocuments, new: FoldedDocuments) -> dict[int, int]:
     """Return the new document of each old one: that of the same id, or the one that it was renamed to.
 
-    A document whose id is gone was renamed to the document with a new id that has most of its lines, and at least half
-    of them, if no other is as good, and if that has no more of another document that is gone.
+    A document whose id is gone was renamed to the document with a new id that has most of its lines: at least half of
+    them, or a tenth if the file has the same name. No other may be as good, and it may have no more of another document
+    that is gone.
     """
     partners = {number: new.number[id_] for id_, number in old.number.items() if id_ in new.number}
     lost = [number for number in range(len(old.documents)) if number not in partners]
@@ -39,13 +42,19 @@ def partners_of(old: FoldedDocuments, new: FoldedDocuments) -> dict[int, int]:
         lines = _lines(old.documents[number].text)
         shared = Counter(document for line in lines for document in documents_of.get(line, ()))
         (first, count), (_, other) = [*shared.most_common(2), (-1, 0), (-1, 0)][:2]
-        if count > other and count >= _HALF * len(lines):
-            best.setdefault(first, []).append((count, number))
+        if first >= 0 and count > other:
+            has_name = _name(new.documents[first].id) == _name(old.documents[number].id)
+            if count >= (_SAME_NAME if has_name else _HALF) * len(lines):
+                best.setdefault(first, []).append((count, number))
     for document, candidates in best.items():
         (count, number), (other, _) = [*sorted(candidates, reverse=True), (0, -1)][:2]
         if count > other:
             partners[number] = document
     return partners
+
+
+def _name(doc_id: str) -> str:
+    return doc_id.rpartition("/")[2]
 
 
 def _lines(text: str) -> set[str]:
