@@ -204,6 +204,8 @@ class UpdateLabels:
     """The documents as they were, if OLD does not include them: a file, a folder or a bundled corpus by name."""
     encoding: Encoding = None
     include: Include = ()
+    embedding: Annotated[str | None, typer.Option(autocompletion=completion(EMBEDDINGS))] = None
+    """Embedding model that chooses what is proposed for a passage that is gone, among hits of BM25."""
     overwrite: bool = False
     """Replace an existing file; that of the old labels is never replaced."""
     as_json: Annotated[bool, typer.Option("--json")] = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from raglift.adapters.embeddings import embedder_by_name
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.datasets.corpora.catalogue import QUERIES
 from raglift.datasets.documents import LINES_SUFFIXES
@@ -47,7 +48,8 @@ def run(request: UpdateLabels) -> None:
     runs = None if request.runs is None else (load_evaluation(request.runs[0]), load_evaluation(request.runs[1]))
     dataset = _load_labels(request)
     documents = load_documents(request.new, encoding=request.encoding, include=request.include)
-    update = update_labels(dataset, documents)
+    embedder = None if request.embedding is None else embedder_by_name(request.embedding)
+    update = update_labels(dataset, documents, embedder=embedder)
     if request.decisions is not None:
         update = update.decide(request.decisions)
     change = None if runs is None else update.change(*runs)

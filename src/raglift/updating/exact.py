@@ -84,6 +84,11 @@ class OwnPlaces:
         self._partners = partners_of(old, new)
         self._anchors: tuple[int, list[tuple[int, int]]] = (-1, [])
 
+    def partner(self, document: int) -> str | None:
+        """Return the id of the new document that an old one is now; None if it is gone."""
+        found = self._partners.get(document)
+        return None if found is None else self._new.documents[found].id
+
     def find(self, spot: Spot, place: Place, before: Sequence[Spot], now: Sequence[Spot]) -> Exact:
         """Return which of the places of a passage's text is its own.
 

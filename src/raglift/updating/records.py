@@ -35,7 +35,7 @@ KINDS: dict[Kind, str] = {
     "edited": "its place is found, in other words",
     "elsewhere": "it is gone from its place; another passage says the same, or much the same",
     "ambiguous": "its text is there, but which place is its own is not certain",
-    "gone": "nothing in the documents is like it",
+    "gone": "no place in the documents has its text, or much the same",
 }
 """Each kind, and what it means."""
 CERTAIN: tuple[Kind, ...] = ("unchanged", "moved")

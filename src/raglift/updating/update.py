@@ -16,12 +16,14 @@ from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
 from raglift.updating.placing import passage_at
 from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
-from raglift.updating.successors import MOST_SIMILAR, SAME_TEXT, Undecided, propose
+from raglift.updating.searching import search_for
+from raglift.updating.successors import SAME_TEXT, SOME_LINES, Undecided, propose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.datasets.documents import DocumentSource
+    from raglift.retrieval.embedding import Embedder
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Document
     from raglift.types.labels import Passage
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 50
 """Of a text that occurs more often, so many places are looked for again."""
-_EDITED = 0.5
-"""From this likeness on a text without a line or a neighbour in common is shown as another that says the same."""
+_MUCH_THE_SAME = 0.65
+"""From this likeness on a text of another document is shown as one that says much the same."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class _Outcome:
     candidates: tuple[Candidate, ...] = ()
 
 
-def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
+def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embedder | None = None) -> LabelUpdate:
     """Find what became of each label of a dataset in another version of its documents.
 
     A passage is carried to the new documents if its place there is certain. Formatting makes no difference: white
@@ -76,6 +78,7 @@ def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
     Args:
         dataset: the labels, and the documents that they are about.
         documents: the new version of the documents: `Document` objects, a folder, a file, or a mapping from id to text.
+        embedder: an embedding model, which chooses among the hits of BM25 that are proposed for a passage that is gone.
 
     Returns:
         What became of each passage, with a proof; `updated` is the dataset with the labels that are certain.
@@ -101,7 +104,7 @@ def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
     outcomes = _carry(labels, dataset.documents, new)
     by_id = {document.id: document for document in new}
     passages = tuple(_updated(label, of, by_id) for label, of in zip(labels, outcomes, strict=True))
-    return LabelUpdate(dataset, tuple(new), passages)
+    return LabelUpdate(dataset, new, tuple(_searched(passages, dataset, new, embedder)))
 
 
 def _labels(dataset: Dataset) -> Iterator[_Label]:
@@ -190,7 +193,8 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
             outcomes.append(_certain(before, spot, place, exact, now))
     proposed = propose([each for _, each in undecided], before, now)
     for (number, each), candidates in zip(undecided, proposed, strict=True):
-        outcomes[number] = replace(outcomes[number], kind=_kind(each.exact, candidates), candidates=candidates)
+        kind = _kind(each, candidates, own.partner(each.spot.document))
+        outcomes[number] = replace(outcomes[number], kind=kind, candidates=candidates)
     return outcomes
 
 
@@ -214,18 +218,24 @@ def _changes(old: str, new: str) -> Iterator[str]:
         yield "numbers or languages of code"
 
 
-def _kind(exact: Exact, candidates: Sequence[Candidate]) -> Kind:
-    """Return what became of a passage whose place is not certain."""
+def _kind(passage: Undecided, candidates: Sequence[Candidate], partner: str | None) -> Kind:
+    """Return what became of a passage whose place is not certain.
+
+    Args:
+        passage: the passage.
+        candidates: where it may be.
+        partner: its document as it is now, if it is still there.
+    """
     if not candidates:
         return "gone"
-    best = candidates[0]
+    best, exact = candidates[0], passage.exact
     if best.reason == SAME_TEXT:
         if exact.is_extended:
             return "edited"
         return "elsewhere" if exact.is_claimed else "ambiguous"
-    if best.reason == MOST_SIMILAR:
-        return "elsewhere" if best.likeness >= _EDITED else "gone"
-    return "edited"
+    if best.place.doc_id == partner or best.reason == SOME_LINES:
+        return "edited"
+    return "elsewhere" if best.likeness >= _MUCH_THE_SAME else "gone"
 
 
 # What is written.
@@ -249,3 +259,14 @@ def _updated(label: _Label, outcome: _Outcome, documents: Mapping[str, Document]
         outcome.changes,
         outcome.candidates,
     )
+
+
+def _searched(
+    passages: Sequence[UpdatedPassage], dataset: Dataset, documents: Sequence[Document], embedder: Embedder | None
+) -> Iterator[UpdatedPassage]:
+    """Yield the passages, those that are gone with the best hit of a search."""
+    gone = [each for each in passages if each.kind == "gone" and not each.candidates and each.old.text is not None]
+    questions = [(dataset.query(each.query_id).text, each.old.text or "") for each in gone]
+    hits = dict(zip(map(id, gone), search_for(questions, documents, embedder), strict=True))
+    for each in passages:
+        yield replace(each, candidates=hits[id(each)]) if id(each) in hits else each
