@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
 
 LAMP = "The lamp is lit at dusk by the keeper.\nIts wicks are trimmed every fourth hour.\n"
 HORN = "In fog the horn is blown every ninety seconds.\nThe compressor needs water.\n"
