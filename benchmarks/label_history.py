@@ -166,6 +166,9 @@ class Git:
         files, at = {}, 0
         for path in blobs:
             start = found.index(b"\n", at) + 1
+            if found[at:start].endswith(b" missing\n"):  # a partial clone
+                at = start
+                continue
             at = start + int(found[at:start].split()[2]) + 1
             text = found[start : at - 1]
             files[path] = list(map(line_of, text.removesuffix(b"\n").split(b"\n"))) if text else []

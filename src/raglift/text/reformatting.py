@@ -12,7 +12,7 @@ import regex
 
 from raglift.text.normalization import NormalizedText, compose_with_offsets, fold_white_space
 
-QUOTES = "'‘’‚‛‹›“”„‟«»「」『』"
+QUOTES = "'‘’‚‛‹›“”„‟«»"
 """Quotation marks that are folded to the straight double one."""
 _STRAIGHT = str.maketrans(dict.fromkeys(QUOTES, '"'))
 # The numbers of items and headings, and the language after the fence of a block of code

@@ -29,10 +29,8 @@ _MOST = 500
 """Of a text with more occurrences in a document, none is told from the others."""
 _CONTEXT = 20
 """Letters around a passage that have to be the same, before it or after it."""
-_LONG = 40
-"""Letters of a text that is not written twice by chance in one collection of documents …"""
-_LONG_IN_DOCUMENT = 20
-"""… and in one document."""
+_LONG = 20
+"""Letters of a text that is not written twice by chance."""
 _NEAR = 400
 """Characters to the next text that is the same in both versions of a document, before a passage or after it."""
 _ALIKE = 85.0
@@ -130,17 +128,20 @@ class OwnPlaces:
         best, *others = self._by_context(spot, inside)
         twins = [_shared(self._old, spot, self._old, each) for each in beside if each != spot]
         shared = [*twins, *(self._shared(spot, each.spot) for each in others)]
-        if not any(one[0] >= best.before and one[1] >= best.after for one in shared):
-            text = self._old.texts[spot.document]
-            around = text[spot.start - best.before : spot.start], text[spot.end : spot.end + best.after]
-            if max(map(_letters, around)) >= _CONTEXT:
-                return best.spot, SAME_CONTEXT
+        around = self._letters_around(spot, best)
+        if any(self._contradicts(spot, each, best) for each in others):
+            return None, ""
+        if max(around) >= _CONTEXT and not any(one[0] >= best.before and one[1] >= best.after for one in shared):
+            return best.spot, SAME_CONTEXT
         between = self._between_neighbours(spot, beside, inside)
         if between is not None:
             return between, SAME_ORDER
         lost, _ = self._lost_and_new(before, now)
-        if len(beside) == len(inside) == 1 and not lost and _letters(self._old.text(spot)) >= _LONG_IN_DOCUMENT:
-            return best.spot, ONLY_PLACE
+        is_only = len(beside) == len(inside) == 1 and not lost and len(now) <= _MOST
+        if is_only and _letters(self._old.text(spot)) >= _LONG:
+            elsewhere = (each for each in self._by_context(spot, now) if each.spot != best.spot)
+            if not any(self._contradicts(spot, each, best) for each in elsewhere):
+                return best.spot, ONLY_PLACE
         return None, ""
 
     def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
@@ -169,10 +170,8 @@ class OwnPlaces:
         if lost != {spot.document: 1} or len(places) != 1:
             return None, f"{times}; nothing decides which place is its own"
         own = places[0]
-        shared = self._shared(spot, own)
-        text = self._old.texts[spot.document]
-        around = text[spot.start - shared[0] : spot.start], text[spot.end : spot.end + shared[1]]
-        if _letters(self._old.text(spot)) < _LONG and max(map(_letters, around)) < _CONTEXT:
+        around = self._letters_around(spot, Found(own, *self._shared(spot, own)))
+        if _letters(self._old.text(spot)) < _LONG and max(around) < _CONTEXT:
             return None, "its text is in another document, but it is short, and the text around it is another"
         partner = self._partners.get(spot.document)
         if partner is not None and partial_ratio(self._old.text(spot), self._new.texts[partner]) >= _ALIKE:
@@ -186,6 +185,18 @@ class OwnPlaces:
         partner_of = {new: old for old, new in self._partners.items()}
         new = {n: count - were[partner_of.get(n, -1)] for n, count in are.items()}
         return {n: count for n, count in lost.items() if count > 0}, {n: count for n, count in new.items() if count > 0}
+
+    def _contradicts(self, spot: Spot, other: Found, best: Found) -> bool:
+        """Whether another place has more of the text before the passage, or after it, than the best."""
+        is_more = other.before > best.before, other.after > best.after
+        around = self._letters_around(spot, other)
+        return any(more and letters >= _CONTEXT for more, letters in zip(is_more, around, strict=True))
+
+    def _letters_around(self, spot: Spot, found: Found) -> tuple[int, int]:
+        """Return how many letters are the same before a passage, and after it."""
+        text = self._old.texts[spot.document]
+        before, after = text[spot.start - found.before : spot.start], text[spot.end : spot.end + found.after]
+        return _letters(before), _letters(after)
 
     def _by_context(self, spot: Spot, now: Sequence[Spot]) -> list[Found]:
         """Return places, those with most in common around them first."""

@@ -66,11 +66,16 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
     space and wrapping, quotation marks, the numbers of headings and lists, the language after a fence of code. A place
     is certain if
 
-    - its document has not changed;
+    - its document has not changed, but for its format;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
-      it), occur once in its document, or once in all of them, before and now;
-    - or the passage occurs once in all documents, before and now, and has 30 letters (60 in another document);
+      it), occur once in its document, before and now;
+    - or it is the only such text between what is the same before it and after it in its document;
+    - or its document, or all documents together, had one such place and have one now, and it has 20 letters; in another
+      document, if nothing like it is left in its own;
     - or the label is all of a document, which is still there.
+
+    A document that is gone is the one with a new id that has at least half of its lines (a tenth if the file has the
+    same name).
 
     A label of whole paragraphs must be whole lines again. All else is for a person to decide: places are proposed by
     the lines that are left of a passage, by the text around it, and by likeness; none of them decides.
