@@ -136,8 +136,7 @@ class OwnPlaces:
         between = self._between_neighbours(spot, beside, inside)
         if between is not None:
             return between, SAME_ORDER
-        lost, _ = self._lost_and_new(before, now)
-        is_only = len(beside) == len(inside) == 1 and not lost and len(now) <= _MOST
+        is_only = len(beside) == len(inside) == 1 and len(now) <= _MOST
         if is_only and _letters(self._old.text(spot)) >= _LONG:
             elsewhere = (each for each in self._by_context(spot, now) if each.spot != best.spot)
             if not any(self._contradicts(spot, each, best) for each in elsewhere):
