@@ -85,8 +85,13 @@ def fold_format(text: str) -> NormalizedText:
 
 def numbers(text: str) -> list[Number]:
     """Return the numbers that `fold_format` leaves out of a text."""
-    found = ((each.start("left"), text[each.start() : each.start("left")].strip(" \t>"), each) for each in _left_out(text))
-    return [Number(at, mark, each["left"].strip(" \t.)")) for at, mark, each in found if mark[:1] not in ("`", "~")]
+    found = []
+    for each in _left_out(text):
+        at = each.start("left")
+        mark = text[each.start() : at].strip(" \t>")
+        if mark[:1] not in ("`", "~"):
+            found.append(Number(at, mark, each["left"].strip(" \t.)")))
+    return found
 
 
 def _left_out(text: str) -> Iterator[regex.Match[str]]:

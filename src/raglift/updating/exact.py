@@ -10,13 +10,13 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from raglift.updating.folded import is_whole_blocks, is_whole_lines
+from raglift.updating.folded import Spot, is_whole_blocks, rest_of_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.auditing.records import Place
-    from raglift.updating.folded import FoldedDocuments, Spot
+    from raglift.updating.folded import FoldedDocuments
 
 _REACH = 600
 """As many characters around a passage are compared."""
@@ -52,8 +52,8 @@ class Exact(NamedTuple):
     """Whether the text around it decided."""
     is_claimed: bool = False
     """Whether the text is at fewer places than before."""
-    is_extended: bool = False
-    """Whether more was written into its paragraph."""
+    is_edited: bool = False
+    """Whether its words are the same, but its paragraph, its sentence or a number is another."""
 
 
 def own_place(
@@ -69,6 +69,25 @@ def own_place(
         old: the old documents.
         new: the new documents.
     """
+    here = new.number.get(place.doc_id)
+    if here is not None and old.texts[spot.document] == new.texts[here]:
+        same = Found(Spot(here, *spot[1:]), spot.start, len(old.texts[spot.document]) - spot.end)
+        exact = Exact("its document is the same but for its format", (same,), is_certain=True, by_context=True)
+    else:
+        exact = _chosen(spot, before, now, here, old, new)
+    doubt = _doubt(exact.found[0], spot, place, old, new) if exact.is_certain else None
+    return exact if doubt is None else exact._replace(rule=doubt, is_certain=False, is_edited=True)
+
+
+def _chosen(
+    spot: Spot,
+    before: Sequence[Spot],
+    now: Sequence[Spot],
+    here: int | None,
+    old: FoldedDocuments,
+    new: FoldedDocuments,
+) -> Exact:
+    """Return which place is the passage's own, as far as its text and the text around it decide."""
     if not now:
         return Exact("its text is not in the documents")
     if max(len(before), len(now)) > _MOST:
@@ -76,7 +95,6 @@ def own_place(
     found = sorted(
         (Found(each, *_shared(old, spot, new, each)) for each in now), key=lambda each: -each.before - each.after
     )
-    here = new.number.get(place.doc_id)
     in_document = [each for each in found if each.spot.document == here]
     beside = [each for each in before if each.document == spot.document]
     own = _lone(spot, beside, in_document, old, new) or _lone(spot, before, found, old, new)
@@ -90,13 +108,28 @@ def own_place(
     if own is None:
         times = f"its text occurs {len(now):,} times now, {len(before):,} before"
         return Exact(f"{times}; the text around it does not decide", (*found,), is_claimed=len(now) < len(before))
-    found = [own, *(each for each in found if each is not own)]
-    if is_whole_blocks(old.documents[spot.document].text, place.start, place.end):
-        there = new.place(own.spot, with_number=True)
-        if not is_whole_lines(new.documents[own.spot.document].text, there.start, there.end):
-            return Exact("its text is there, and more in the same paragraph", (*found,), is_extended=True)
     rule = "the text around it is the same" if by_context else "its text occurs once, before and now"
+    found = [own, *(each for each in found if each is not own)]
     return Exact(rule, (*found,), is_certain=True, by_context=by_context)
+
+
+def _doubt(own: Found, spot: Spot, place: Place, old: FoldedDocuments, new: FoldedDocuments) -> str | None:
+    """Return why the same words may say something else at the place found; None if they do not."""
+    there = new.place(own.spot, with_number=old.has_number(spot, place))
+    before, now = old.numbers(place), new.numbers(there)
+    if not all(is_listed for each, is_listed in (before | now).items() if (each in before) != (each in now)):
+        return "its text is there, with another number"
+    text, document = old.documents[spot.document].text, new.documents[own.spot.document].text
+    if old.texts[spot.document] == new.texts[own.spot.document]:
+        return None
+    if is_whole_blocks(text, place.start, place.end):
+        there = new.place(own.spot, with_number=True)
+        is_whole = is_whole_blocks(document, there.start, there.end)
+        return None if is_whole else "its text is there, and more in the same paragraph"
+    head, tail = rest_of_sentence(text, place.start, place.end)
+    if own.before < len(head) or own.after < len(tail):
+        return "its text is there, but the rest of its sentence is another"
+    return None
 
 
 def _lone(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from raglift.auditing.records import Place
 from raglift.text.occurrences import Patterns
-from raglift.text.reformatting import fold_format
+from raglift.text.reformatting import fold_format, numbers
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from raglift.text.normalization import NormalizedText
+    from raglift.text.reformatting import Number
     from raglift.types.documents import Document
 
 _SHOWN = 2_000_000
@@ -24,8 +26,16 @@ _MOST_OFFSETS = 2_000_000
 """Characters whose offsets are held, those of the last document aside."""
 # What a line may have before its words, and the lines that begin a block without a blank line before them
 _BEFORE_WORDS = re.compile(r"[ \t>#*+\-•|.):`~\d\[\]]*")
-_BEGINS_BLOCK = re.compile(r"[ \t>]*(?:[-*+•] |\d+[.)] |#{1,6} |\||`{3,}|~{3,}|:::|!!!|<|\.\. |$)")
-_IS_BEFORE_BLOCK = re.compile(r"[ \t>]*(?:#{1,6} .*|(?:`{3,}|~{3,}|:::|!!!).*|)")
+_BLOCK = r"[ \t>]*(?:[-*+•] |\d+[.)] |#{1,6} |\||`{3,}|~{3,}|:::|!!!|<|\.\. |\r?$)"
+_BEGINS_BLOCK = re.compile(_BLOCK)
+_IS_BEFORE_BLOCK = re.compile(r"[ \t>]*(?:#{1,6} .*|(?:`{3,}|~{3,}|:::|!!!).*|\r?)")
+# Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U000fffff]")
+_ENDS_SENTENCE = re.compile(
+    rf"[.!?][\"'”’“»)\]*_]*\s+|[。！？]|\f|^[ \t>]*#.*\n|\n(?={_BLOCK})|\n[ \t>]*(?:[-*+•]|\d+[.)]) ", re.MULTILINE
+)
+_SENTENCE = 600
+"""Characters of a sentence before and after a passage."""
 
 
 class Spot(NamedTuple):
@@ -60,6 +70,7 @@ class FoldedDocuments:
                 self.texts.append(fold_format(document.text).text)
                 advance(len(document.text))
         self._offsets_of: dict[int, NormalizedText] = {}
+        self._numbers_of: dict[str, tuple[list[Number], set[tuple[str, str]]]] = {}
 
     def text(self, spot: Spot) -> str:
         """Return the folded text of a span."""
@@ -94,30 +105,44 @@ class FoldedDocuments:
         left_out = _left_out(offsets, self.documents[spot.document].text, spot.start)
         return place.start <= int(offsets.starts[spot.start]) - len(left_out)
 
+    def numbers(self, place: Place) -> dict[tuple[str, str], bool]:
+        """Return the marks and numbers that were left out at a place, and whether each is one of a list."""
+        if place.doc_id not in self._numbers_of:
+            found = numbers(self.documents[self.number[place.doc_id]].text)
+            self._numbers_of[place.doc_id] = found, {each[1:] for each in found}
+        of, others = self._numbers_of[place.doc_id]
+        first, last = bisect_left(of, (place.start,)), bisect_left(of, (place.end,))
+        return {each[1:]: each.is_in(others) for each in of[first:last]}
+
     def source(self, place: Place) -> str:
         """Return the text at a place, as it is in its document."""
         return self.documents[self.number[place.doc_id]].text[place.start : place.end]
 
-    def find(self, texts: Sequence[str], what: str) -> list[list[Spot]]:
-        """Return the spans at which folded texts occur that neither begin nor end in mid-word.
+    def find(self, texts: Mapping[str, tuple[bool, bool]], what: str) -> dict[str, list[Spot]]:
+        """Return the spans at which folded texts occur.
 
         Args:
-            texts: what is looked for.
+            texts: what is looked for, and whether it may begin and end in mid-word.
             what: what the progress is of.
         """
-        found: list[list[Spot]] = [[] for _ in texts]
+        found: dict[str, list[Spot]] = {text: [] for text in texts}
         if not texts:
             return found
-        lengths = [len(text) for text in texts]
+        wanted = list(texts)
         with track(what, sum(map(len, self.texts)), "characters", show=self.show) as advance:
-            for number, occurrences in enumerate(Patterns(texts).find(self.texts)):
-                text = self.texts[number]
+            for number, occurrences in enumerate(Patterns(wanted).find(self.texts)):
                 for pattern, start in zip(occurrences.pattern.tolist(), occurrences.position.tolist(), strict=True):
-                    end = start + lengths[pattern]
-                    if not (_in_word(text, start) or _in_word(text, end)):
-                        found[pattern].append(Spot(number, start, end))
-                advance(len(text))
+                    text = wanted[pattern]
+                    spot = Spot(number, start, start + len(text))
+                    if all(may or not cuts for may, cuts in zip(texts[text], self.cuts(spot), strict=True)):
+                        found[text].append(spot)
+                advance(len(self.texts[number]))
         return found
+
+    def cuts(self, spot: Spot) -> tuple[bool, bool]:
+        """Whether a span begins, and whether it ends, in mid-word, or within a mark such as `###`."""
+        text = self.texts[spot.document]
+        return _is_inside(text, spot.start), _is_inside(text, spot.end)
 
     def _offsets(self, number: int) -> NormalizedText:
         found = self._offsets_of.pop(number, None) or fold_format(self.documents[number].text)
@@ -133,18 +158,19 @@ def _left_out(offsets: NormalizedText, text: str, start: int) -> str:
     return text[before : int(offsets.starts[start])].lstrip()
 
 
-def _in_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() and not _is_han(text[at])
-
-
-def _is_han(character: str) -> bool:
-    return character >= "\u2e80"
+def _is_inside(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    if before.isalnum() and after.isalnum():
+        return not (_UNSPACED.match(before) or _UNSPACED.match(after))
+    return before == after and after in "#*_~`>=-"
 
 
 def is_whole_lines(text: str, start: int, end: int) -> bool:
     """Whether a span begins where the words of a line do, and ends at the end of a line."""
     first, last = _line(text, start, end)
-    return _BEFORE_WORDS.fullmatch(text, first, start) is not None and not text[end:last].strip(" \t\\|")
+    return _BEFORE_WORDS.fullmatch(text, first, start) is not None and not text[end:last].strip(" \t\r\\|")
 
 
 def is_whole_blocks(text: str, start: int, end: int) -> bool:
@@ -156,6 +182,15 @@ def is_whole_blocks(text: str, start: int, end: int) -> bool:
     after = text[last + 1 : last + 100].split("\n", 1)[0]
     begins = _IS_BEFORE_BLOCK.fullmatch(before) or _BEGINS_BLOCK.match(text[first:last])
     return begins is not None and _BEGINS_BLOCK.match(after) is not None
+
+
+def rest_of_sentence(text: str, start: int, end: int) -> tuple[str, str]:
+    """Return what a sentence has before and after a span of it, without its format."""
+    before, after = text[max(0, start - _SENTENCE) : start], text[max(start, end - 10) : end + _SENTENCE]
+    first = max((found.end() for found in _ENDS_SENTENCE.finditer(before)), default=0)
+    passage = min(10, end - start)
+    ended = next((found.start() for found in _ENDS_SENTENCE.finditer(after) if found.end() > passage), len(after))
+    return fold_format(before[first:]).text, fold_format(after[passage : max(passage, ended + 1)]).text
 
 
 def whole_lines(document: Document, place: Place) -> Place:

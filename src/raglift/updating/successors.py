@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from raglift.updating.folded import FoldedDocuments
 
 SAME_TEXT = "the same text"
+BESIDE = "beside the same neighbour"
 MOST_SIMILAR = "the most similar text"
-"""Reasons of candidates that are not beside their neighbours, and have no line of the passage."""
-_SENTENCES = re.compile(r"(?<=[.!?;:。！？])\s+")
+"""Reasons of candidates. The last two have no line of the passage, and are not between its neighbours."""
+_SENTENCES = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])\s*")
 _FEWEST = 10
 """Letters of a line or sentence that is looked for."""
 _AROUND = 50
@@ -41,6 +42,8 @@ _COMMON = 20
 _LONGEST = 4000
 """Characters that are compared."""
 _SHOWN = 3
+_BESIDE = -0.2
+"""What is beside one neighbour may be another passage that was there before."""
 _LEAST = 0.5
 """Likeness of a text that is proposed without a line or a neighbour in common."""
 
@@ -82,14 +85,12 @@ def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocu
         new: the documents as they are now.
     """
     pieces = [tuple(_pieces(each, old)) for each in passages]
-    numbers: dict[str, int] = {}
-    for piece in (piece for of in pieces for piece in of):
-        numbers.setdefault(piece.text, len(numbers))
-    spots = new.find(list(numbers), "look for parts of passages")
+    texts = {piece.text: (False, False) for of in pieces for piece in of}
+    spots = new.find(texts, "look for parts of passages")
     ranked: list[list[tuple[float, Candidate]]] = []
     for passage, of in zip(passages, pieces, strict=True):
         here = new.number.get(passage.place.doc_id)
-        votes = [vote for piece in of for vote in _votes(piece, spots[numbers[piece.text]], here)]
+        votes = [vote for piece in of for vote in _votes(piece, spots[piece.text], here)]
         ranked.append([*_word_for_word(passage, new), *_near_votes(passage, votes, old, new)])
     lost = [number for number, found in enumerate(ranked) if not found]
     texts = [old.source(passages[number].place) for number in lost]
@@ -127,9 +128,9 @@ def _pieces(passage: Undecided, old: FoldedDocuments) -> Iterator[_Piece]:
     for distance in _DISTANCES:
         start, end = spot.start - distance, spot.end + distance
         before, after = text[max(0, start - _AROUND) : max(start, 0)], text[end : end + _AROUND]
-        if (cut := before.partition(" ")[2].strip()) and _letters(cut) >= _FEWEST:
+        if (cut := (before.partition(" ")[2] or before).strip()) and _letters(cut) >= _FEWEST:
             yield _Piece(cut, -distance - len(cut) - 1, "near" if distance else "before")
-        if (cut := after.rpartition(" ")[0].strip()) and _letters(cut) >= _FEWEST:
+        if (cut := (after.rpartition(" ")[0] or after).strip()) and _letters(cut) >= _FEWEST:
             yield _Piece(cut, len(own) + distance + 1, "near" if distance else "after")
 
 
@@ -212,8 +213,8 @@ def _of_group(
         if hi - lo <= 3 * length + 500:
             low, high = (lo, hi) if near is None else (min(low, lo), max(high, hi))
     survived = sum(_letters(vote.piece.text) for vote in inside) / max(_letters(own), 1)
-    reason = "some of its lines" if inside else "beside the same neighbour"
-    bonus = min(survived, 1) + (0.3 if gap is not None else 0.15 if before or after else 0)
+    reason = "some of its lines" if inside else BESIDE
+    bonus = min(survived, 1) + (0.3 if gap is not None else 0.15 if before or after else 0) if inside else _BESIDE
     yield from _compared(passage, Spot(document, low, high), reason, old, new, bonus)
 
 
@@ -242,7 +243,9 @@ def _compared(
     if is_whole_lines(old.documents[passage.spot.document].text, own.start, own.end):
         place = whole_lines(new.documents[spot.document], place)
     found = new.source(place)
-    likeness = Indel.normalized_similarity(old.text(passage.spot)[:_LONGEST], fold_format(found).text[:_LONGEST])
+    was, now = old.text(passage.spot), fold_format(found).text
+    likeness = Indel.normalized_similarity(was[:_LONGEST], now[:_LONGEST])
+    reason = SAME_TEXT if was == now else reason
     if bonus or likeness >= _LEAST:
         same = 0.1 * (place.doc_id == own.doc_id)
         yield likeness + bonus + same, Candidate(place, found, likeness, reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,11 +12,12 @@ from raglift.auditing.records import Place
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
 from raglift.matching.chunk_index import find_places
-from raglift.text.reformatting import QUOTES, straight_quotes
+from raglift.text.normalization import bounded_marks
+from raglift.text.reformatting import QUOTES, fold_format, straight_quotes
 from raglift.updating.exact import own_place
 from raglift.updating.folded import FoldedDocuments
 from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage, passage_at
-from raglift.updating.successors import MOST_SIMILAR, SAME_TEXT, Undecided, propose
+from raglift.updating.successors import BESIDE, MOST_SIMILAR, SAME_TEXT, Undecided, propose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +32,8 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 50
 """Of a text that occurs more often, so many places are looked for again."""
-_EDITED = 0.5
-"""From this likeness on a text without a line or a neighbour in common is shown as another that says the same."""
+_ALIKE = 0.5
+"""From this likeness on a text without a line of the passage is shown as an edit, or as another that says the same."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def _at_once(label: _Label, old: Mapping[str, str], new: Mapping[str, Document])
             continue
         if document.text == old[place.doc_id]:
             return _Outcome("unchanged", "its document has not changed", place, place)
-        is_whole = place.start == 0 and place.end == len(old[place.doc_id])
+        is_whole = passage.start == 0 and place.end == len(old[place.doc_id])
         if is_whole and "\n\n" in old[place.doc_id].strip() and document.text.strip():
             rule = "the label is all of a document, which is still there"
             return _Outcome("unchanged", rule, place, Place(place.doc_id, 0, len(document.text)))
@@ -168,48 +171,72 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
         return []
     before, now = FoldedDocuments(old, "read the old documents"), FoldedDocuments(new, "read the new documents")
     spots = [before.spot(place) for place in places]
-    texts = {before.text(spot): None for spot in spots if spot is not None}
-    numbers = {text: number for number, text in enumerate(texts)}
-    found_before = before.find(list(texts), "look for labels in the old documents")
-    found_now = now.find(list(texts), "look for labels in the new documents")
+    texts: dict[str, tuple[bool, bool]] = {}
+    for spot in filter(None, spots):
+        begins, ends = texts.get(before.text(spot), (False, False))
+        cuts = before.cuts(spot)
+        texts[before.text(spot)] = (begins or cuts[0], ends or cuts[1])
+    found_before = before.find(texts, "look for labels in the old documents")
+    found_now = now.find(texts, "look for labels in the new documents")
     outcomes: list[_Outcome] = []
     undecided: list[tuple[int, Undecided]] = []
     for place, spot in zip(places, spots, strict=True):
         if spot is None:
             outcomes.append(_Outcome("gone", "it has no words", place))
             continue
-        number = numbers[before.text(spot)]
-        exact = own_place(spot, place, found_before[number], found_now[number], before, now)
-        if not exact.is_certain:
+        text = before.text(spot)
+        exact = own_place(spot, place, found_before[text], found_now[text], before, now)
+        is_copied = exact.is_certain and not _stays(place, exact, now) and place.doc_id in now.number
+        if is_copied or not exact.is_certain:
             undecided.append((len(outcomes), Undecided(spot, place, exact)))
-            outcomes.append(_Outcome("gone", exact.rule, place))
-        else:
-            outcomes.append(_certain(before, spot, place, exact, now))
+        certain = _certain(before, spot, place, exact, now) if exact.is_certain else None
+        outcomes.append(certain or _Outcome("gone", exact.rule, place))
     proposed = propose([each for _, each in undecided], before, now)
     for (number, each), candidates in zip(undecided, proposed, strict=True):
-        outcomes[number] = replace(outcomes[number], kind=_kind(each.exact, candidates), candidates=candidates)
+        if not each.exact.is_certain:
+            outcomes[number] = replace(outcomes[number], kind=_kind(each.exact, candidates), candidates=candidates)
+        elif any(_is_edit(candidate, each, before) for candidate in candidates):
+            rule = "its text is at another place, and text like it where it was"
+            outcomes[number] = _Outcome("ambiguous", rule, each.place, candidates=candidates)
     return outcomes
+
+
+def _stays(place: Place, exact: Exact, new: FoldedDocuments) -> bool:
+    """Whether the place found is in the same document, next to the same text."""
+    return exact.by_context and exact.found[0].spot.document == new.number.get(place.doc_id)
+
+
+def _is_edit(candidate: Candidate, passage: Undecided, old: FoldedDocuments) -> bool:
+    """Whether a candidate is where the passage was, in other words, which were not there before."""
+    is_near = candidate.reason not in (SAME_TEXT, BESIDE, MOST_SIMILAR) and candidate.likeness >= _ALIKE
+    is_here = candidate.place.doc_id == passage.place.doc_id
+    return is_near and is_here and fold_format(candidate.text).text not in old.texts[passage.spot.document]
 
 
 def _certain(old: FoldedDocuments, spot: Spot, place: Place, exact: Exact, new: FoldedDocuments) -> _Outcome:
     there = new.place(exact.found[0].spot, with_number=old.has_number(spot, place))
-    stays = there.doc_id == place.doc_id and exact.by_context
     changes = tuple(_changes(old.source(place), new.source(there)))
-    return _Outcome("unchanged" if stays else "moved", exact.rule, place, there, changes)
+    return _Outcome("unchanged" if _stays(place, exact, new) else "moved", exact.rule, place, there, changes)
 
 
 def _changes(old: str, new: str) -> Iterator[str]:
     """Yield what is different of two texts that are the same but for their format."""
-    if old == new:
-        return
-    folded, others = " ".join(old.split()), " ".join(new.split())
-    if folded == others:
+    texts = [unicodedata.normalize("NFC", bounded_marks(text)) for text in (old, new)]
+    if old != new and texts[0] == texts[1]:
+        yield "composed characters"
+    marks, spaces, others = zip(*map(_parts, texts), strict=True)
+    if spaces[0] != spaces[1]:
         yield "white space"
-        return
-    if any(mark in text for text in (old, new) for mark in QUOTES):
+    if marks[0] != marks[1]:
         yield "quotation marks"
-    if straight_quotes(folded) != straight_quotes(others):
+    if others[0] != others[1]:
         yield "numbers or languages of code"
+
+
+def _parts(text: str) -> tuple[list[str], list[str], str]:
+    """Return the quotation marks, the white space, and the text without it and with straight marks."""
+    marks = [mark for mark in text if mark in QUOTES or mark in "'\""]
+    return marks, re.findall(r"\s+", text), straight_quotes("".join(text.split()))
 
 
 def _kind(exact: Exact, candidates: Sequence[Candidate]) -> Kind:
@@ -218,12 +245,12 @@ def _kind(exact: Exact, candidates: Sequence[Candidate]) -> Kind:
         return "gone"
     best = candidates[0]
     if best.reason == SAME_TEXT:
-        if exact.is_extended:
+        if exact.is_edited:
             return "edited"
         return "elsewhere" if exact.is_claimed else "ambiguous"
     if best.reason == MOST_SIMILAR:
-        return "elsewhere" if best.likeness >= _EDITED else "gone"
-    return "edited"
+        return "elsewhere" if best.likeness >= _ALIKE else "gone"
+    return "gone" if best.reason == BESIDE and best.likeness < _ALIKE else "edited"
 
 
 # What is written.
