@@ -92,12 +92,12 @@ def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocu
         here = new.number.get(passage.place.doc_id)
         votes = [vote for piece in of for vote in _votes(piece, spots[piece.text], here)]
         ranked.append([*_word_for_word(passage, new), *_near_votes(passage, votes, old, new)])
-    lost = [number for number, found in enumerate(ranked) if not found]
+    lost = [number for number, found in enumerate(ranked) if not any(weight >= _LEAST for weight, _ in found)]
     texts = [old.source(passages[number].place) for number in lost]
     for number, near in zip(lost, nearest_passages(texts, new.documents), strict=True):
         spot = None if near is None else new.spot(Place(near.doc_id, near.start, near.end))
         if spot is not None:
-            ranked[number] = list(_compared(passages[number], spot, MOST_SIMILAR, old, new))
+            ranked[number] += _compared(passages[number], spot, MOST_SIMILAR, old, new)
     return [_best(of) for of in ranked]
 
 

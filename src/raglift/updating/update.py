@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 50
 """Of a text that occurs more often, so many places are looked for again."""
-_ALIKE = 0.5
-"""From this likeness on a text without a line of the passage is shown as an edit, or as another that says the same."""
+_ALIKE = 0.6
+"""From this likeness on a text without a line of the passage is shown as an edit, or as another that says the same;"""
+_SURELY_ALIKE = 0.75
+"""from this one on, as an edit, if it is new."""
 
 
 @dataclass(frozen=True)
@@ -194,8 +196,10 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
     proposed = propose([each for _, each in undecided], before, now)
     for (number, each), candidates in zip(undecided, proposed, strict=True):
         if not each.exact.is_certain:
-            outcomes[number] = replace(outcomes[number], kind=_kind(each.exact, candidates), candidates=candidates)
-        elif any(_is_edit(candidate, each, before) for candidate in candidates):
+            outcomes[number] = replace(
+                outcomes[number], kind=_kind(each.exact, candidates, before), candidates=candidates
+            )
+        elif any(_is_edit(candidate, outcomes[number], before) for candidate in candidates):
             rule = "its text is at another place, and text like it where it was"
             outcomes[number] = _Outcome("ambiguous", rule, each.place, candidates=candidates)
     return outcomes
@@ -206,11 +210,19 @@ def _stays(place: Place, exact: Exact, new: FoldedDocuments) -> bool:
     return exact.by_context and exact.found[0].spot.document == new.number.get(place.doc_id)
 
 
-def _is_edit(candidate: Candidate, passage: Undecided, old: FoldedDocuments) -> bool:
-    """Whether a candidate is where the passage was, in other words, which were not there before."""
-    is_near = candidate.reason not in (SAME_TEXT, BESIDE, MOST_SIMILAR) and candidate.likeness >= _ALIKE
-    is_here = candidate.place.doc_id == passage.place.doc_id
-    return is_near and is_here and fold_format(candidate.text).text not in old.texts[passage.spot.document]
+def _is_edit(candidate: Candidate, moved: _Outcome, old: FoldedDocuments) -> bool:
+    """Whether a candidate is where a passage was that is somewhere else now, in other words."""
+    place, was, there = candidate.place, moved.old, moved.new
+    if candidate.reason in (SAME_TEXT, BESIDE, MOST_SIMILAR) or candidate.likeness < _ALIKE or not (was and there):
+        return False
+    has_it = place.doc_id == there.doc_id and place.start < there.end and there.start < place.end
+    return place.doc_id == was.doc_id and not has_it and _is_new(candidate, old)
+
+
+def _is_new(candidate: Candidate, old: FoldedDocuments) -> bool:
+    """Whether the text of a candidate was not in its document before."""
+    number = old.number.get(candidate.place.doc_id)
+    return number is None or fold_format(candidate.text).text not in old.texts[number]
 
 
 def _certain(old: FoldedDocuments, spot: Spot, place: Place, exact: Exact, new: FoldedDocuments) -> _Outcome:
@@ -222,7 +234,7 @@ def _certain(old: FoldedDocuments, spot: Spot, place: Place, exact: Exact, new: 
 def _changes(old: str, new: str) -> Iterator[str]:
     """Yield what is different of two texts that are the same but for their format."""
     texts = [unicodedata.normalize("NFC", bounded_marks(text)) for text in (old, new)]
-    if old != new and texts[0] == texts[1]:
+    if (texts[0] == old) != (texts[1] == new):
         yield "composed characters"
     marks, spaces, others = zip(*map(_parts, texts), strict=True)
     if spaces[0] != spaces[1]:
@@ -239,7 +251,7 @@ def _parts(text: str) -> tuple[list[str], list[str], str]:
     return marks, re.findall(r"\s+", text), straight_quotes("".join(text.split()))
 
 
-def _kind(exact: Exact, candidates: Sequence[Candidate]) -> Kind:
+def _kind(exact: Exact, candidates: Sequence[Candidate], old: FoldedDocuments) -> Kind:
     """Return what became of a passage whose place is not certain."""
     if not candidates:
         return "gone"
@@ -249,6 +261,8 @@ def _kind(exact: Exact, candidates: Sequence[Candidate]) -> Kind:
             return "edited"
         return "elsewhere" if exact.is_claimed else "ambiguous"
     if best.reason == MOST_SIMILAR:
+        if best.likeness >= _SURELY_ALIKE and _is_new(best, old):
+            return "edited"
         return "elsewhere" if best.likeness >= _ALIKE else "gone"
     return "gone" if best.reason == BESIDE and best.likeness < _ALIKE else "edited"
 
