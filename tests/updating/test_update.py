@@ -155,9 +155,8 @@ def wrap(text: str, width: int) -> str:
 
 @pytest.mark.slow
 @settings(max_examples=10)
-@given(st.integers(0, 10_000))
-def test_shuffled_renamed_and_wrapped_documents_leave_labels_certain(seed: int) -> None:
-    chance = random.Random(seed)
+@given(st.randoms(use_true_random=True))
+def test_shuffled_renamed_and_wrapped_documents_leave_labels_certain(chance: random.Random) -> None:
     now = {}
     for document in shop().documents:
         blocks = document.text.strip().split("\n\n")
@@ -173,9 +172,8 @@ def test_shuffled_renamed_and_wrapped_documents_leave_labels_certain(seed: int) 
 
 @pytest.mark.slow
 @settings(max_examples=10)
-@given(st.integers(0, 10_000))
-def test_a_changed_word_is_never_certain(seed: int) -> None:
-    chance = random.Random(seed)
+@given(st.randoms(use_true_random=True))
+def test_a_changed_word_is_never_certain(chance: random.Random) -> None:
     edits: dict[str, dict[int, tuple[int, str]]] = {}
     labels = update_labels(shop(), shop().documents).passages
     for each in labels:
@@ -201,9 +199,8 @@ def test_a_changed_word_is_never_certain(seed: int) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=20)
-@given(st.integers(0, 10_000))
-def test_two_updates_are_as_one(seed: int) -> None:
-    chance = random.Random(seed)
+@given(st.randoms(use_true_random=True))
+def test_two_updates_are_as_one(chance: random.Random) -> None:
     names = (
         "policies-terms-of-sale.md",
         "plus-terms-2025.md",
