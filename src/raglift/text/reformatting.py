@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SINGLE, _DOUBLE = "‘’‚‛′‹›", "“”„‟″«»「」『』"
 QUOTES = _SINGLE + _DOUBLE
 """Quotation marks that are folded to the two straight ones."""
-_STRAIGHT = str.maketrans({**dict.fromkeys(_SINGLE, "'"), **dict.fromkeys(_DOUBLE, '"')})
+_STRAIGHT = {**dict.fromkeys(_SINGLE, "'"), **dict.fromkeys(_DOUBLE, '"')}
 # The numbers of items and headings, and the language after the fence of a block of code
 _LEFT_OUT = regex.compile(
     r"""(?mx) ^ [ \t>]* (?:
@@ -70,7 +70,9 @@ def fold_format(text: str) -> NormalizedText:
     folded, starts, ends = compose_with_offsets(text)
     spans = [found.span("left") for found in _left_out(folded)]
     if not folded.isascii():
-        spans += [found.span() for white in (_BETWEEN_CHARACTERS, _IN_QUOTES) for found in white.finditer(folded)]
+        spans += [found.span() for found in _BETWEEN_CHARACTERS.finditer(folded)]
+        if any(mark in folded for mark in "«»‹›"):
+            spans += [found.span() for found in _IN_QUOTES.finditer(folded)]
     if spans:
         is_kept = np.ones(len(folded), dtype=np.bool_)
         pieces, after = [], 0
@@ -109,4 +111,6 @@ def _left_out(text: str) -> Iterator[regex.Match[str]]:
 
 def straight_quotes(text: str) -> str:
     """Return a text with straight quotation marks."""
-    return text if text.isascii() else text.translate(_STRAIGHT)
+    for mark, straight in () if text.isascii() else _STRAIGHT.items():
+        text = text.replace(mark, straight)  # so many times faster than `translate`, which looks up each character
+    return text
