@@ -69,10 +69,15 @@ def own_place(
         old: the old documents.
         new: the new documents.
     """
-    here = new.number.get(place.doc_id)
-    if here is not None and old.texts[spot.document] == new.texts[here]:
-        same = Found(Spot(here, *spot[1:]), spot.start, len(old.texts[spot.document]) - spot.end)
-        exact = Exact("its document is the same but for its format", (same,), is_certain=True, by_context=True)
+    text, here = old.texts[spot.document], new.number.get(place.doc_id)
+    is_renamed = here is None and old.only_with(text) is not None and _letters(text) >= _LONG_IN_DOCUMENT
+    same = new.only_with(text) if is_renamed else here
+    if same is not None and text == new.texts[same]:
+        own = Found(Spot(same, spot.start, spot.end), spot.start, len(text) - spot.end)
+        rule = (
+            "its document is the same but for its name" if is_renamed else "its document is the same but for its format"
+        )
+        exact = Exact(rule, (own,), is_certain=True, by_context=True)
     else:
         exact = _chosen(spot, before, now, here, old, new)
     doubt = _doubt(exact.found[0], spot, place, old, new) if exact.is_certain else None

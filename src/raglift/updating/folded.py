@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -70,7 +71,19 @@ class FoldedDocuments:
                 self.texts.append(fold_format(document.text).text)
                 advance(len(document.text))
         self._offsets_of: dict[int, NormalizedText] = {}
+        self._held = 0
         self._numbers_of: dict[str, tuple[list[Number], set[tuple[str, str]]]] = {}
+
+    @cached_property
+    def _only(self) -> dict[str, int | None]:
+        only: dict[str, int | None] = {}
+        for number, text in enumerate(self.texts):
+            only[text] = None if text in only else number
+        return only
+
+    def only_with(self, text: str) -> int | None:
+        """Return the document that has a text, and nothing else; None if none has, or several have."""
+        return self._only.get(text)
 
     def text(self, spot: Spot) -> str:
         """Return the folded text of a span."""
@@ -145,9 +158,12 @@ class FoldedDocuments:
         return _is_inside(text, spot.start), _is_inside(text, spot.end)
 
     def _offsets(self, number: int) -> NormalizedText:
-        found = self._offsets_of.pop(number, None) or fold_format(self.documents[number].text)
-        while self._offsets_of and sum(len(each.text) for each in self._offsets_of.values()) > _MOST_OFFSETS:
-            del self._offsets_of[next(iter(self._offsets_of))]
+        found = self._offsets_of.pop(number, None)
+        if found is None:
+            found = fold_format(self.documents[number].text)
+            self._held += len(found.text)
+            while self._offsets_of and self._held > _MOST_OFFSETS:
+                self._held -= len(self._offsets_of.pop(next(iter(self._offsets_of))).text)
         self._offsets_of[number] = found
         return found
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,16 +16,17 @@ from raglift.errors import ConfigurationError
 from raglift.matching.chunk_index import find_places
 from raglift.text.normalization import bounded_marks
 from raglift.text.reformatting import QUOTES, fold_format, straight_quotes
+from raglift.types.dataset import Dataset
 from raglift.updating.exact import own_place
 from raglift.updating.folded import FoldedDocuments
 from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage, passage_at
 from raglift.updating.successors import BESIDE, MOST_SIMILAR, SAME_TEXT, Undecided, propose
+from raglift.utilities.validation import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.datasets.documents import DocumentSource
-    from raglift.types.dataset import Dataset
     from raglift.types.documents import Document
     from raglift.types.labels import Passage
     from raglift.updating.exact import Exact
@@ -84,9 +87,20 @@ def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
         What became of each passage, with a proof; `updated` is the dataset with the labels that are certain.
 
     Raises:
-        ConfigurationError: the dataset has no documents, or no label names text.
-        DatasetError: the new documents cannot be read, or there are none.
+        ConfigurationError: the dataset is none or has no documents, no label names text, or there are no new
+            documents.
+        DatasetError: the new documents cannot be read.
     """
+    if not isinstance(dataset, Dataset):
+        raise ConfigurationError(
+            f"update_labels: found {described(dataset)} as the dataset; expected a Dataset, from load_dataset() or "
+            "Dataset.from_dict()"
+        )
+    if not (documents is None or isinstance(documents, (Iterable, os.PathLike))):
+        raise ConfigurationError(
+            f"update_labels: found {described(documents)} as the new documents; expected Document objects, a mapping "
+            "from id to text, or the path to a file or folder"
+        )
     new = read_documents(documents)
     if not dataset.documents:
         raise ConfigurationError(
