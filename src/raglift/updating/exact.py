@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _REACH = 600
 """As many characters around a passage are compared."""
 _MOST = 500
-"""A text with more occurrences is not told apart."""
+"""A text with more occurrences is compared with those in its document alone, and not at all if there are more."""
 _CONTEXT = 20
 """Letters around a passage that have to be the same, before it or after it."""
 _LONG = 60
@@ -95,14 +95,18 @@ def _chosen(
     """Return which place is the passage's own, as far as its text and the text around it decide."""
     if not now:
         return Exact("its text is not in the documents")
-    if max(len(before), len(now)) > _MOST:
-        return Exact(f"its text occurs {len(now):,} times")
+    beside, those = [each for each in before if each.document == spot.document], now
+    if is_frequent := max(len(before), len(now)) > _MOST:
+        those = [each for each in now if each.document == here]
+        if not those or max(len(beside), len(those)) > _MOST:
+            found = [Found(each, 0, 0) for each in (those or now)[:_MOST]]
+            return Exact(f"its text occurs {len(now):,} times", (*found,), is_claimed=len(now) < len(before))
     found = sorted(
-        (Found(each, *_shared(old, spot, new, each)) for each in now), key=lambda each: -each.before - each.after
+        (Found(each, *_shared(old, spot, new, each)) for each in those), key=lambda each: -each.before - each.after
     )
     in_document = [each for each in found if each.spot.document == here]
-    beside = [each for each in before if each.document == spot.document]
-    own = _lone(spot, beside, in_document, old, new) or _lone(spot, before, found, old, new)
+    own = _lone(spot, beside, in_document, old, new)
+    own = own or (None if is_frequent else _lone(spot, before, found, old, new))
     is_only = len(before) == len(now) == 1
     by_context = own is not None
     if is_only and own is None:
