@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from raglift.updating.folded import Spot, is_whole_blocks, rest_of_sentence
+from raglift.updating.folded import Spot, is_comment, is_whole_blocks, rest_of_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +131,8 @@ def _doubt(own: Found, spot: Spot, place: Place, old: FoldedDocuments, new: Fold
     text, document = old.documents[spot.document].text, new.documents[own.spot.document].text
     if old.texts[spot.document] == new.texts[own.spot.document]:
         return None
+    if is_comment(document, there.start) and not is_comment(text, place.start):
+        return "its text is in a comment"
     if is_whole_blocks(text, place.start, place.end):
         there = new.place(own.spot, with_number=True)
         is_whole = is_whole_blocks(document, there.start, there.end)

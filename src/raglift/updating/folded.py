@@ -26,7 +26,9 @@ _SHOWN = 2_000_000
 _MOST_OFFSETS = 2_000_000
 """Characters whose offsets are held, those of the last document aside."""
 # What a line may have before its words, and the lines that begin a block without a blank line before them
-_BEFORE_WORDS = re.compile(r"[ \t>#*+\-•|.):`~\d\[\]]*")
+_BEFORE_WORDS = re.compile(
+    r"(?:[ \t>*+\-•|:`~\[\]_]|#+[ \t]+(?:\d{1,3}(?:\.\d{1,3})*[.)]?[ \t])?|\d{1,3}(?:\.\d{1,3}){0,8}[.)][ \t])*"
+)
 _BLOCK = r"[ \t>]*(?:[-*+•] |\d+[.)] |#{1,6} |\||`{3,}|~{3,}|:::|!!!|<|\.\. |\r?$)"
 _BEGINS_BLOCK = re.compile(_BLOCK)
 _IS_BEFORE_BLOCK = re.compile(r"[ \t>]*(?:#{1,6} .*|(?:`{3,}|~{3,}|:::|!!!).*|\r?)")
@@ -153,9 +155,10 @@ class FoldedDocuments:
         return found
 
     def cuts(self, spot: Spot) -> tuple[bool, bool]:
-        """Whether a span begins, and whether it ends, in mid-word, or within a mark such as `###`."""
-        text = self.texts[spot.document]
-        return _is_inside(text, spot.start), _is_inside(text, spot.end)
+        """Whether a span begins, and whether it ends, in mid-word, or within a mark such as `###` or `6.3.`."""
+        text, start = self.texts[spot.document], spot.start
+        is_after_number = text[start] in ".)" and text[max(start - 1, 0)].isdecimal()
+        return is_after_number or _is_inside(text, start), _is_inside(text, spot.end)
 
     def _offsets(self, number: int) -> NormalizedText:
         found = self._offsets_of.pop(number, None)
@@ -198,6 +201,11 @@ def is_whole_blocks(text: str, start: int, end: int) -> bool:
     after = text[last + 1 : last + 100].split("\n", 1)[0]
     begins = _IS_BEFORE_BLOCK.fullmatch(before) or _BEGINS_BLOCK.match(text[first:last])
     return begins is not None and _BEGINS_BLOCK.match(after) is not None
+
+
+def is_comment(text: str, start: int) -> bool:
+    """Whether a place is within a comment of HTML or Markdown."""
+    return text.rfind("<!--", 0, start) > text.rfind("-->", 0, start)
 
 
 def rest_of_sentence(text: str, start: int, end: int) -> tuple[str, str]:
