@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
@@ -141,6 +141,9 @@ def test_what_else_is_different_is_said() -> None:
 
 # Properties, over the bundled corpus
 
+SHORT = settings(max_examples=10, phases=(Phase.generate,))
+"""A smaller example says no more."""
+
 
 def wrap(text: str, width: int) -> str:
     """Wrap the paragraphs of a text, its tables and headings apart."""
@@ -154,7 +157,7 @@ def wrap(text: str, width: int) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@SHORT
 @given(st.randoms(use_true_random=True))
 def test_shuffled_renamed_and_wrapped_documents_leave_labels_certain(chance: random.Random) -> None:
     now = {}
@@ -171,7 +174,29 @@ def test_shuffled_renamed_and_wrapped_documents_leave_labels_certain(chance: ran
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@SHORT
+@given(st.randoms(use_true_random=True))
+def test_edits_of_other_paragraphs_leave_labels_unchanged(chance: random.Random) -> None:
+    labels = [each.old_place for each in update_labels(shop(), shop().documents).passages]
+    now = {}
+    for document in shop().documents:
+        spans = [(place.start, place.end) for place in labels if place.doc_id == document.id]
+        pieces = []
+        for found in re.finditer(r"(?s).+?(?:\n\n+|$)", document.text):
+            is_label = any(found.start() < end and start < found.end() for start, end in spans)
+            words = found[0].split(" ")
+            if not is_label and len(words) > 1 and chance.random() < 0.3:
+                words[chance.randrange(len(words) - 1)] += "Sieb"
+            pieces.append(" ".join(words))
+        now[document.id] = "".join(pieces)
+    for each in update_labels(shop(), now).passages:
+        assert each.kind in CERTAIN, (each.query_id, each.where, each.rule)
+        assert each.new_place.doc_id == each.old_place.doc_id
+        assert each.new.text == each.old.text
+
+
+@pytest.mark.slow
+@SHORT
 @given(st.randoms(use_true_random=True))
 def test_a_changed_word_is_never_certain(chance: random.Random) -> None:
     edits: dict[str, dict[int, tuple[int, str]]] = {}
@@ -198,7 +223,7 @@ def test_a_changed_word_is_never_certain(chance: random.Random) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@SHORT
 @given(st.randoms(use_true_random=True))
 def test_two_updates_are_as_one(chance: random.Random) -> None:
     names = (
