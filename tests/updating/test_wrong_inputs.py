@@ -92,8 +92,6 @@ def test_a_large_document_and_5000_labels() -> None:
     ]
     text = "\n\n".join(lines)
     labels = [Passage(line, "wall.md") for line in lines[::2]]
-    edited = "\n\n".join(
-        line.replace("ford", "weir") if number % 4 == 0 else line for number, line in enumerate(lines)
-    )
+    edited = "\n\n".join(line.replace("ford", "weir") if number % 4 == 0 else line for number, line in enumerate(lines))
     counts = update_labels(data({"wall.md": text}, *labels), {"wall.md": edited}).counts
     assert (counts["unchanged"], counts["edited"]) == (2500, 2500)
