@@ -15,7 +15,7 @@ import regex
 from raglift.text.normalization import NormalizedText, compose_with_offsets, fold_white_space
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _SINGLE, _DOUBLE = "‘’‚‛′‹›", "“”„‟″«»「」『』"
 QUOTES = _SINGLE + _DOUBLE
@@ -51,10 +51,15 @@ class Number(NamedTuple):
     number: str
     """As `6.3`."""
 
-    def is_in(self, others: set[tuple[str, str]]) -> bool:
-        """Whether it is a first number, or the one before it is among others (marks and numbers)."""
+    def is_in(self, first_at: Mapping[tuple[str, str], int]) -> bool:
+        """Whether it is a first number, or the one before it is in the text before it.
+
+        Args:
+            first_at: where each mark and number comes first.
+        """
         *first, last = self.number.split(".")
-        return int(last) <= 1 or (self.mark, ".".join([*first, str(int(last) - 1)])) in others
+        before = self.mark, ".".join([*first, str(int(last) - 1)])
+        return int(last) <= 1 or first_at.get(before, self.start) < self.start
 
 
 def fold_format(text: str) -> NormalizedText:

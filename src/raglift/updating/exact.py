@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from raglift.updating.folded import Spot, is_comment, is_whole_blocks, rest_of_sentence
+from raglift.updating.folded import Spot, is_set_aside, is_whole_blocks, letters, list_of, rest_of_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def own_place(
         new: the new documents.
     """
     text, here = old.texts[spot.document], new.number.get(place.doc_id)
-    is_renamed = here is None and old.only_with(text) is not None and _letters(text) >= _LONG_IN_DOCUMENT
+    is_renamed = here is None and old.only_with(text) is not None and letters(text) >= _LONG_IN_DOCUMENT
     same = new.only_with(text) if is_renamed else here
     if same is not None and text == new.texts[same]:
         own = Found(Spot(same, spot.start, spot.end), spot.start, len(text) - spot.end)
@@ -80,7 +80,17 @@ def own_place(
         exact = Exact(rule, (own,), is_certain=True, by_context=True)
     else:
         exact = _chosen(spot, before, now, here, old, new)
-    doubt = _doubt(exact.found[0], spot, place, old, new) if exact.is_certain else None
+    if not exact.is_certain:
+        return exact
+    own = exact.found[0].spot
+    there = new.place(own)
+    lists = (
+        list_of(old.documents[spot.document].text, place.start),
+        list_of(new.documents[own.document].text, there.start),
+    )
+    if not exact.by_context and lists[0] != lists[1]:
+        return exact._replace(rule="its text is there, but as an item of another list", is_certain=False)
+    doubt = _doubt(exact.found[0], spot, place, old, new)
     return exact if doubt is None else exact._replace(rule=doubt, is_certain=False, is_edited=True)
 
 
@@ -111,7 +121,7 @@ def _chosen(
     by_context = own is not None
     if is_only and own is None:
         enough = _LONG_IN_DOCUMENT if in_document else _LONG
-        own = found[0] if _letters(old.text(spot)) >= enough else None
+        own = found[0] if letters(old.text(spot)) >= enough else None
     if own is None and is_only:
         return Exact("its text is there, but it is short, and the text around it is another", (*found,))
     if own is None:
@@ -131,8 +141,8 @@ def _doubt(own: Found, spot: Spot, place: Place, old: FoldedDocuments, new: Fold
     text, document = old.documents[spot.document].text, new.documents[own.spot.document].text
     if old.texts[spot.document] == new.texts[own.spot.document]:
         return None
-    if is_comment(document, there.start) and not is_comment(text, place.start):
-        return "its text is in a comment"
+    if is_set_aside(document, there.start) and not is_set_aside(text, place.start):
+        return "its text is in a comment or a quotation"
     if is_whole_blocks(text, place.start, place.end):
         there = new.place(own.spot, with_number=True)
         is_whole = is_whole_blocks(document, there.start, there.end)
@@ -159,7 +169,7 @@ def _lone(
         return None
     text = old.texts[spot.document]
     around = text[spot.start - best.before : spot.start], text[spot.end : spot.end + best.after]
-    return best if max(map(_letters, around)) >= _CONTEXT else None
+    return best if max(map(letters, around)) >= _CONTEXT else None
 
 
 def _shared(old: FoldedDocuments, spot: Spot, new: FoldedDocuments, other: Spot) -> tuple[int, int]:
@@ -176,7 +186,3 @@ def _shared(old: FoldedDocuments, spot: Spot, new: FoldedDocuments, other: Spot)
 
 def _same(pairs: zip[tuple[str, str]]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))

@@ -74,7 +74,7 @@ class FoldedDocuments:
                 advance(len(document.text))
         self._offsets_of: dict[int, NormalizedText] = {}
         self._held = 0
-        self._numbers_of: dict[str, tuple[list[Number], set[tuple[str, str]]]] = {}
+        self._numbers_of: dict[str, tuple[list[Number], dict[tuple[str, str], int]]] = {}
 
     @cached_property
     def _only(self) -> dict[str, int | None]:
@@ -124,10 +124,10 @@ class FoldedDocuments:
         """Return the marks and numbers that were left out at a place, and whether each is one of a list."""
         if place.doc_id not in self._numbers_of:
             found = numbers(self.documents[self.number[place.doc_id]].text)
-            self._numbers_of[place.doc_id] = found, {each[1:] for each in found}
-        of, others = self._numbers_of[place.doc_id]
+            self._numbers_of[place.doc_id] = found, {each[1:]: each.start for each in reversed(found)}
+        of, first_at = self._numbers_of[place.doc_id]
         first, last = bisect_left(of, (place.start,)), bisect_left(of, (place.end,))
-        return {each[1:]: each.is_in(others) for each in of[first:last]}
+        return {each[1:]: each.is_in(first_at) for each in of[first:last]}
 
     def source(self, place: Place) -> str:
         """Return the text at a place, as it is in its document."""
@@ -203,9 +203,24 @@ def is_whole_blocks(text: str, start: int, end: int) -> bool:
     return begins is not None and _BEGINS_BLOCK.match(after) is not None
 
 
-def is_comment(text: str, start: int) -> bool:
-    """Whether a place is within a comment of HTML or Markdown."""
-    return text.rfind("<!--", 0, start) > text.rfind("-->", 0, start)
+def is_set_aside(text: str, start: int) -> bool:
+    """Whether a place is within a comment or a quotation of Markdown."""
+    is_comment = text.rfind("<!--", 0, start) > text.rfind("-->", 0, start)
+    return is_comment or text[(line := text.rfind("\n", 0, start) + 1) : line + 10].lstrip(" \t").startswith(">")
+
+
+def list_of(text: str, start: int) -> str | None:
+    """Return the heading above an item of a list; None for what is no item."""
+    line = text.rfind("\n", 0, start) + 1
+    if not re.match(r"[ \t>]*[-*+•] ", text[line : line + 100]):
+        return None
+    above = text.rfind("\n#", 0, line) + 1
+    return fold_format(text[above : above + 500].split("\n", 1)[0]).text if text.startswith("#", above) else ""
+
+
+def letters(text: str) -> int:
+    """Return how many letters and digits a text has; one of Chinese, Japanese or Korean counts as three."""
+    return sum(3 if letter >= "\u2e80" else 1 for letter in text if letter.isalnum())
 
 
 def rest_of_sentence(text: str, start: int, end: int) -> tuple[str, str]:

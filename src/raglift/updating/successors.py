@@ -17,7 +17,7 @@ from rapidfuzz.fuzz import partial_ratio_alignment
 from raglift.auditing.records import Place
 from raglift.matching.nearest import nearest_passages
 from raglift.text.reformatting import fold_format
-from raglift.updating.folded import Spot, is_whole_lines, whole_lines
+from raglift.updating.folded import Spot, is_whole_lines, letters, whole_lines
 from raglift.updating.records import Candidate
 
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ def _pieces(passage: Undecided, old: FoldedDocuments) -> Iterator[_Piece]:
     own = text[spot.start : spot.end]
     lines = [fold_format(line).text for line in old.source(passage.place).splitlines()]
     for part in dict.fromkeys([*lines, *_SENTENCES.split(own)]):
-        if _letters(part) >= _FEWEST and part != own and (offset := own.find(part)) >= 0:
+        if letters(part) >= _FEWEST and part != own and (offset := own.find(part)) >= 0:
             yield _Piece(part, offset, "in")
     for distance in _DISTANCES:
         start, end = spot.start - distance, spot.end + distance
         before, after = text[max(0, start - _AROUND) : max(start, 0)], text[end : end + _AROUND]
-        if (cut := (before.partition(" ")[2] or before).strip()) and _letters(cut) >= _FEWEST:
+        if (cut := (before.partition(" ")[2] or before).strip()) and letters(cut) >= _FEWEST:
             yield _Piece(cut, -distance - len(cut) - 1, "near" if distance else "before")
-        if (cut := (after.rpartition(" ")[0] or after).strip()) and _letters(cut) >= _FEWEST:
+        if (cut := (after.rpartition(" ")[0] or after).strip()) and letters(cut) >= _FEWEST:
             yield _Piece(cut, len(own) + distance + 1, "near" if distance else "after")
 
 
@@ -140,7 +140,7 @@ def _votes(piece: _Piece, spots: Sequence[Spot], here: int | None) -> Iterator[_
         spots = [spot for spot in spots if spot.document == here]
     if len(spots) <= _COMMON:
         for spot in spots:
-            yield _Vote(piece, spot, _letters(piece.text) / len(spots))
+            yield _Vote(piece, spot, letters(piece.text) / len(spots))
 
 
 # What is proposed: the text at these places.
@@ -151,7 +151,7 @@ def _word_for_word(passage: Undecided, new: FoldedDocuments) -> Iterator[tuple[f
     for found in passage.exact.found[:_SHOWN]:
         place = new.place(found.spot, with_number=True)
         around = min(found.before + found.after, 100) / 100
-        weight = 0.9 - 0.5 * passage.exact.is_claimed + around + 0.2 * (place.doc_id == passage.place.doc_id)
+        weight = (0.4 if passage.exact.is_claimed else 2.0) + around + 0.2 * (place.doc_id == passage.place.doc_id)
         yield weight, Candidate(place, new.source(place), 1.0, SAME_TEXT)
 
 
@@ -212,7 +212,7 @@ def _of_group(
         lo, hi = min(vote.spot.start for vote in inside), max(vote.spot.end for vote in inside)
         if hi - lo <= 3 * length + 500:
             low, high = (lo, hi) if near is None else (min(low, lo), max(high, hi))
-    survived = sum(_letters(vote.piece.text) for vote in inside) / max(_letters(own), 1)
+    survived = sum(letters(vote.piece.text) for vote in inside) / max(letters(own), 1)
     reason = "some of its lines" if inside else BESIDE
     bonus = min(survived, 1) + (0.3 if gap is not None else 0.15 if before or after else 0) if inside else _BESIDE
     yield from _compared(passage, Spot(document, low, high), reason, old, new, bonus)
@@ -249,7 +249,3 @@ def _compared(
     if bonus or likeness >= _LEAST:
         same = 0.1 * (place.doc_id == own.doc_id)
         yield likeness + bonus + same, Candidate(place, found, likeness, reason)
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))

@@ -70,14 +70,18 @@ def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
     space and wrapping, quotation marks, the numbers of headings and lists, the language after a fence of code. A place
     is certain if
 
-    - its document has not changed;
+    - its document has not changed, or in its format or name alone;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
       it), occur once in its document, or once in all of them, before and now;
-    - or the passage occurs once in all documents, before and now, and has 30 letters (60 in another document);
+    - or the passage occurs once in all documents, before and now, and has 30 letters (60 in another document), of which
+      a Chinese, Japanese or Korean one counts as three;
     - or the label is all of a document, which is still there.
 
-    A label of whole paragraphs must be whole lines again. All else is for a person to decide: places are proposed by
-    the lines that are left of a passage, by the text around it, and by likeness; none of them decides.
+    The same words may say something else. So a label of whole paragraphs must be whole paragraphs again, and the rest
+    of a sentence must be the same; a number that differs must be one of a list; an item without its neighbours must be
+    below the same heading; what was neither a comment nor a quotation must not be one; and nothing that is like the
+    passage may be in its old place. All else is for a person to decide: places are proposed by the lines that are left
+    of a passage, by the text around it, and by likeness; none of them decides.
 
     Args:
         dataset: the labels, and the documents that they are about.
