@@ -178,6 +178,11 @@ SHORT = {"a.md": "Closed.\n\nThe yard is in Velle.\n", "b.md": "Open.\n"}
 OFFICE = {"a.md": "Closed on Monday.\n\n" * 3, "b.md": "Closed on Monday.\n"}
 
 # fmt: off
+SEAL = {"a.md": "Earbuds cannot be returned in Germany once the hygiene seal has been broken, unless faulty.\n"}
+COVER = {
+    "a.md": "## Covered\n\n- Damage to the battery that is caused by water or by frost in winter.\n- Theft.\n\n"
+    "## Not covered\n\n- Wear of the tyres.\n"
+}
 FOG = one(TOWERS, "horn.md", HORN)
 FOOTER = one(TOWERS, "lamp.md", FOOT)
 UNWANTED = one(TOWERS, "horn.md", HORN, grade=0)
@@ -275,6 +280,15 @@ CASES = (
          sub("zeiten.md", "30. Juni", "14. Juni")),
     Case("day changed at the beginning of a paragraph", one(HOLIDAYS, "tage.md", HOLIDAYS["tage.md"][13:-1]), "edited",
          sub("tage.md", "1. Mai", "8. Mai")),
+    Case("day changed, the one before it below", one(HOLIDAYS, "tage.md", HOLIDAYS["tage.md"][13:-1]), "edited",
+         both(sub("tage.md", "1. Mai", "3. Mai"), add("tage.md", "2. Juni: Das Lager ist offen.\n"))),
+    Case("negation before a part of a sentence", one(SEAL, "a.md", SEAL["a.md"][15:76]), "edited",
+         sub("a.md", "cannot", "can")),
+    Case("exception after a part of a sentence", one(SEAL, "a.md", SEAL["a.md"][:75]), "edited",
+         sub("a.md", "unless", "even if")),
+    Case("item moved to the opposite list", one(COVER, "a.md", COVER["a.md"][12:82]), "ambiguous",
+         lambda texts: {"a.md": texts["a.md"].replace(COVER["a.md"][12:83], "") + COVER["a.md"][12:83]}),
+    Case("quoted", FOG, "edited", sub("horn.md", HORN, f"Until 2024 it was:\n\n> {HORN}")),
     Case("days changed in a heading", one(HEADED, "returns.md", HEADED["returns.md"][11:-1]), "edited",
          sub("returns.md", "## 30 days", "## 14 days")),
     # Tables

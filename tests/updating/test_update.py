@@ -167,7 +167,8 @@ def test_shuffled_renamed_and_wrapped_documents_leave_labels_certain(chance: ran
         name = document.id if chance.random() < 0.5 else f"new/{chance.random()}.md"
         now[name] = wrap("\n\n".join(blocks), chance.randrange(40, 100))
     for each in update_labels(shop(), now).passages:
-        if "\n\n" not in each.old.text and sum(map(str.isalnum, each.old.text)) >= 60:
+        # Short texts, and items that lose their headings, may be others
+        if not re.search(r"^- |\n\n", each.old.text) and sum(map(str.isalnum, each.old.text)) >= 60:
             assert each.kind in CERTAIN, (each.query_id, each.where, each.rule)
             assert fold_format(each.new.text).text == fold_format(each.old.text).text
             assert now[each.new_place.doc_id][each.new_place.start : each.new_place.end] == each.new.text
