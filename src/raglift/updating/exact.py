@@ -74,21 +74,15 @@ def own_place(
     same = new.only_with(text) if is_renamed else here
     if same is not None and text == new.texts[same]:
         own = Found(Spot(same, spot.start, spot.end), spot.start, len(text) - spot.end)
-        rule = (
-            "its document is the same but for its name" if is_renamed else "its document is the same but for its format"
-        )
+        rule = f"its document is the same but for its {'name' if is_renamed else 'format'}"
         exact = Exact(rule, (own,), is_certain=True, by_context=True)
     else:
         exact = _chosen(spot, before, now, here, old, new)
     if not exact.is_certain:
         return exact
-    own = exact.found[0].spot
-    there = new.place(own)
-    lists = (
-        list_of(old.documents[spot.document].text, place.start),
-        list_of(new.documents[own.document].text, there.start),
-    )
-    if not exact.by_context and lists[0] != lists[1]:
+    there = new.place(exact.found[0].spot)
+    was_in = list_of(old.documents[spot.document].text, place.start)
+    if not exact.by_context and was_in != list_of(new.documents[exact.found[0].spot.document].text, there.start):
         return exact._replace(rule="its text is there, but as an item of another list", is_certain=False)
     doubt = _doubt(exact.found[0], spot, place, old, new)
     return exact if doubt is None else exact._replace(rule=doubt, is_certain=False, is_edited=True)

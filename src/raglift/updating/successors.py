@@ -85,8 +85,7 @@ def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocu
         new: the documents as they are now.
     """
     pieces = [tuple(_pieces(each, old)) for each in passages]
-    texts = {piece.text: (False, False) for of in pieces for piece in of}
-    spots = new.find(texts, "look for parts of passages")
+    spots = new.find({piece.text: (False, False) for of in pieces for piece in of}, "look for parts of passages")
     ranked: list[list[tuple[float, Candidate]]] = []
     for passage, of in zip(passages, pieces, strict=True):
         here = new.number.get(passage.place.doc_id)

@@ -192,10 +192,10 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
     before, now = FoldedDocuments(old, "read the old documents"), FoldedDocuments(new, "read the new documents")
     spots = [before.spot(place) for place in places]
     texts: dict[str, tuple[bool, bool]] = {}
-    for spot in filter(None, spots):
-        begins, ends = texts.get(before.text(spot), (False, False))
-        cuts = before.cuts(spot)
-        texts[before.text(spot)] = (begins or cuts[0], ends or cuts[1])
+    for each in filter(None, spots):
+        begins, ends = texts.get(before.text(each), (False, False))
+        cuts = before.cuts(each)
+        texts[before.text(each)] = (begins or cuts[0], ends or cuts[1])
     found_before = before.find(texts, "look for labels in the old documents")
     found_now = now.find(texts, "look for labels in the new documents")
     outcomes: list[_Outcome] = []
@@ -211,15 +211,14 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
             undecided.append((len(outcomes), Undecided(spot, place, exact)))
         certain = _certain(before, spot, place, exact, now) if exact.is_certain else None
         outcomes.append(certain or _Outcome("gone", exact.rule, place))
-    proposed = propose([each for _, each in undecided], before, now)
-    for (number, each), candidates in zip(undecided, proposed, strict=True):
-        if not each.exact.is_certain:
-            outcomes[number] = replace(
-                outcomes[number], kind=_kind(each.exact, candidates, before), candidates=candidates
-            )
+    proposed = propose([lost for _, lost in undecided], before, now)
+    for (number, lost), candidates in zip(undecided, proposed, strict=True):
+        if not lost.exact.is_certain:
+            kind = _kind(lost.exact, candidates, before)
+            outcomes[number] = replace(outcomes[number], kind=kind, candidates=candidates)
         elif any(_is_edit(candidate, outcomes[number], before) for candidate in candidates):
             rule = "its text is at another place, and text like it where it was"
-            outcomes[number] = _Outcome("ambiguous", rule, each.place, candidates=candidates)
+            outcomes[number] = _Outcome("ambiguous", rule, lost.place, candidates=candidates)
     return outcomes
 
 
