@@ -26,5 +26,6 @@ from .types.documents import Document as Document
 from .types.rankings import Call as Call
 from .types.rankings import Ranking as Ranking
 from .types.sessions import Session as Session
+from .updating.update import update_labels as update_labels
 
 __version__: str

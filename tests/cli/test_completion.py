@@ -47,7 +47,7 @@ def complete(tmp_path_factory):
     ("words", "offered"),
     [
         (("expl",), ["explain"]),
-        (("labels", ""), ["check", "convert", "anchor", "review", "grade", "sample", "generate"]),
+        (("labels", ""), ["check", "convert", "anchor", "update", "review", "grade", "sample", "generate"]),
         pytest.param(("corpus", ""), ["list", "show", "fetch"], marks=pytest.mark.full),
         pytest.param(("evaluate", "shop"), ["shop_support"], marks=pytest.mark.full),
         pytest.param(("evaluate", "x", "--profile", "t"), ["tutorial", "trec"], marks=pytest.mark.full),

@@ -12,6 +12,9 @@ import pytest
 from junitparser import JUnitXml
 
 import raglift as rl
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Chunk, Document
+from raglift.types.labels import Fact, Passage, Query
 
 pytestmark = pytest.mark.slow
 
@@ -186,6 +189,30 @@ def test_mistakes_are_no_verdict(run, runs, arguments, told: str) -> None:
     code, out, err = run("gate", *arguments)
     assert (code, out) == (2, "")
     assert told in err
+
+
+def test_runs_by_labels_of_two_versions_of_the_documents_are_no_verdict(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = "The lamp is lit at dusk, and burns until dawn."
+    for name, doc_id in (("old", "lamp.md"), ("new", "guide/lamp.md")):
+        document = Document(doc_id, answer)
+        passage = Passage(answer, doc_id, 0, len(answer))
+        data = Dataset((Query("lamp", "When is it lit?", (Fact((passage,)),)),), (document,))
+        rl.evaluate(lambda _, at=doc_id: [Chunk(answer, doc_id=at)], data, metrics=["rr"], ks=[1]).save(name)
+        recorded = rl.load_evaluation(name).run.spec["dataset"]
+        assert {"hash", "labels", "documents"} <= recorded.keys()
+    code, out, err = run("gate", "new", "--baseline", "old", "--no-regression", "rr@1")
+    assert (code, out) == (2, "")
+    for said in ("the labels of 1 question differ", "raglift labels update OLD NEW", "--runs BEFORE AFTER"):
+        assert said in err
+    # The runs of an earlier raglift say less of their dataset
+    head = json.loads(Path("old/run.json").read_text(encoding="utf-8"))
+    for name in ("labels", "documents"):
+        del head["spec"]["dataset"][name]
+    Path("old/run.json").write_text(json.dumps(head), encoding="utf-8")
+    code, _, err = run("gate", "new", "--baseline", "old", "--no-regression", "rr@1")
+    assert (code, "the labels of 1 question differ" in err, "labels update" in err) == (2, True, False)
+    assert run("gate", "old", "--min", "rr@1=1")[0] == 0
 
 
 FILES = ("--junit", "gate.xml", "--markdown", "gate.md")

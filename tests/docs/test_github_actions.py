@@ -188,7 +188,8 @@ def project(tmp_path: Path, job: Job) -> Path:
     shutil.copy(corpus.folder / "queries.jsonl", folder / "retrieval")
     (folder / "my_rag.py").write_text(SYSTEM, encoding="utf-8")
     (folder / "good.py").write_text(SYSTEM, encoding="utf-8")
-    assert job(GATE, folder, without=("Install", "Score the baseline", "Gate", "Report")) == {"Evaluate": 0}
+    without = ("Install", "Check the labels", "Score the baseline", "Gate", "Report")
+    assert job(GATE, folder, without=without) == {"Evaluate": 0}
     (folder / "base" / "retrieval").mkdir(parents=True)
     (folder / "raglift-results" / "runs" / "now").rename(folder / "base" / "retrieval" / "baseline")
     return folder
@@ -197,7 +198,7 @@ def project(tmp_path: Path, job: Job) -> Path:
 @pytest.mark.full
 def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project: Path, job: Job) -> None:
     (project / "my_rag.py").write_text(WORSE, encoding="utf-8")
-    assert job(GATE, project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
+    assert job(GATE, project) == {"Check the labels": 0, "Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}
     results = project / "raglift-results"
     summary = (results / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("### ❌ retrieval: FAILED")
@@ -220,7 +221,7 @@ def test_the_action_measures_and_decides_and_no_input_is_read_as_a_command(tmp_p
     inputs = {"dataset": "lighthouse", "evaluate": "--retriever=bm25\n\n--chunker=recursive:400/0\n", "output": output}
     inputs |= {"baseline": "none; touch injected", "gate": "--min=ndcg@10=0.9\n"}
     outcomes = job([{"uses": OURS, "with": inputs}], tmp_path, without=("Install", "Report"))
-    assert outcomes == {"Evaluate": 0, "baseline": 0, "Gate": 1}
+    assert outcomes == {"Check the labels": 0, "Evaluate": 0, "baseline": 0, "Gate": 1}
     assert not (tmp_path / "injected").exists()
     assert "::warning title=No baseline::" in (tmp_path / "Score the baseline.txt").read_text(encoding="utf-8")
     assert "::error" in (tmp_path / "Gate.txt").read_text(encoding="utf-8")
@@ -233,7 +234,33 @@ def test_the_action_measures_and_decides_and_no_input_is_read_as_a_command(tmp_p
     inputs["evaluate"] += "--match-threshold=0.7\n"
     inputs |= {"baseline": f"{output}/runs/now", "gate": "", "output": "again"}
     outcomes = job([{"uses": OURS, "with": inputs}], tmp_path, without=("Install", "Report"))
-    assert outcomes == {"Evaluate": 0, "baseline": 0, "Gate": 0}
+    assert outcomes == {"Check the labels": 0, "Evaluate": 0, "baseline": 0, "Gate": 0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "ran"),
+    [
+        ((), False),
+        (("documents/a.md",), True),
+        (("queries.jsonl",), False),
+        (("documents/a.md", "queries.jsonl"), False),
+    ],
+)
+def test_labels_are_looked_for_if_documents_changed_and_labels_did_not(tmp_path: Path, job: Job, changed, ran) -> None:
+    """By a stand-in for the command, which says that labels moved."""
+    program = tmp_path / "programs" / "raglift"
+    program.write_text('#!/bin/sh\necho "$*" > called.txt\necho "moved 6"\nexit 1\n', encoding="utf-8")
+    for folder in ("retrieval", "base/retrieval"):
+        (tmp_path / folder / "documents").mkdir(parents=True)
+        for name in ("documents/a.md", "queries.jsonl"):
+            (tmp_path / folder / name).write_text(folder if name in changed else "same", encoding="utf-8")
+    outcomes = job(GATE, tmp_path, without=("Install", "Evaluate", "Score the baseline", "Gate"))
+    assert outcomes == {"Check the labels": int(ran)}
+    if ran:
+        called = (tmp_path / "called.txt").read_text(encoding="utf-8").strip()
+        assert called == "labels update -- base/retrieval retrieval/documents"
+        assert (tmp_path / "raglift-results" / "labels.txt").read_text(encoding="utf-8") == "moved 6\n"
+    assert (tmp_path / "called.txt").exists() == ran
 
 
 @pytest.mark.parametrize("earlier", ["", "101\n102\n"])

@@ -254,6 +254,7 @@ def test_two_updates_are_as_one(chance: random.Random) -> None:
     direct = {(each.query_id, each.where): each for each in update_labels(dataset, third).passages}
     for each in first.passages:
         key = each.query_id, each.where
-        if each.kind in CERTAIN and key in rest and rest[key].old == each.new:
+        is_item = each.old.text.startswith("-")  # which is certain below the heading that it was below last
+        if each.kind in CERTAIN and key in rest and rest[key].old == each.new and not is_item:
             assert direct[key].kind in CERTAIN
             assert (rest[key].new_place, rest[key].new) == (direct[key].new_place, direct[key].new)

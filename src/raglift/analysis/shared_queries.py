@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 _ASK_AGAIN = "evaluate both on one version of the dataset"
+_RELABEL = (
+    f"{_ASK_AGAIN}, or score one again by the labels of the other with rl.rescore(evaluation, labels=…) or raglift "
+    "rescore --labels"
+)
+_UPDATE = (
+    "the documents differ too: `raglift labels update OLD NEW` says what became of each label, and with `--runs BEFORE "
+    "AFTER` how much of the change is labels"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +88,8 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
             continue
         theirs = evaluation.dataset.query_by_id
         _check_overlap(baseline, common, name, theirs)
-        check_same_queries(baseline, common, name, theirs)
+        advice = _UPDATE if _have_other_documents(reference, evaluation) else _RELABEL
+        check_same_queries(baseline, common, name, theirs, advice)
         kept &= set(theirs)
         notes += _differences(baseline, reference, name, evaluation)
     if not kept:
@@ -108,8 +117,7 @@ def check_same_queries(
     common: Mapping[str, Query],
     name: str,
     theirs: Mapping[str, Query],
-    relabelled: str = "evaluate both on one version of the dataset, or score one again by the labels of the other with "
-    "rl.rescore(evaluation, labels=…) or raglift rescore --labels",
+    relabelled: str = _RELABEL,
 ) -> None:
     """Raise when a query that two share is not the same question with the same labels, whoever gave them.
 
@@ -155,7 +163,8 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     # the hash is of queries and documents: where the queries are the same, in the same order, it is the documents
     same = reference.dataset.queries == evaluation.dataset.queries
     relabelled = any("relabelled" in one.run.spec for one in (reference, evaluation))  # then it may hold no documents
-    if same and not relabelled and _hash(reference) != _hash(evaluation):
+    other = not relabelled and _hash(reference) != _hash(evaluation)
+    if same and (other or _have_other_documents(reference, evaluation)):
         notes.append(f"the documents of the dataset differ between {baseline} and {name}; questions and labels do not")
     return notes
 
@@ -195,6 +204,19 @@ def _whose(name: str, sources: LabelSources) -> str:
 
 def _hash(evaluation: Evaluation) -> object:
     return evaluation.run.spec.get("dataset", {}).get("hash")
+
+
+def documents_hash_of(evaluation: Evaluation) -> str | None:
+    """Return the hash of the documents that were searched; None if it is not known."""
+    spec = evaluation.run.spec
+    found: str | None = spec.get("relabelled", spec).get("dataset", {}).get("documents")
+    return found
+
+
+def _have_other_documents(one: Evaluation, other: Evaluation) -> bool:
+    """Whether two runs are known to have searched different documents, whatever labels they were scored by since."""
+    documents = documents_hash_of(one), documents_hash_of(other)
+    return None not in documents and documents[0] != documents[1]
 
 
 def _settings(mine: object, other: object) -> str:

@@ -163,6 +163,56 @@ class Relabel:
 
 
 @command(
+    group,
+    "update",
+    None,
+    "Find labels again in new documents",
+    run="raglift.cli.updating:run",
+    examples=[
+        "raglift labels update mine new-docs/",
+        "raglift labels update mine new-docs/ --page updates.html",
+        "raglift labels update mine new-docs/ --write \\",
+        "    --decisions decisions.jsonl",
+    ],
+    exit_codes={
+        0: "Every label is right as it is or, with --write, certain.",
+        1: "Labels changed and were not written, or a label waits for a decision.",
+    },
+)
+@dataclass(frozen=True)
+class UpdateLabels:
+    """Find the labels of a dataset again in another version of its documents, and write those that are certain.
+
+    All others wait for the decision of a person.
+    """
+
+    old: Annotated[str, typer.Argument(autocompletion=completion(corpus_names))]
+    """The labels as they were: a folder with queries.jsonl and documents, a .jsonl file, or another dataset."""
+    new: Annotated[str, typer.Argument(autocompletion=completion(corpus_names))]
+    """The documents as they are now: a file or folder, or the folder of a dataset that includes them."""
+    write: bool = False
+    """Write the questions whose labels are certain to a new file beside the old one, NAME.updated.jsonl."""
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """Write them to this file instead."""
+    page: Path | None = None
+    """Write an HTML page on which to decide about the labels that are not certain."""
+    decisions: Path | None = None
+    """File of decisions that the page saved."""
+    runs: Annotated[tuple[Path, Path] | None, typer.Option(metavar="BEFORE AFTER")] = None
+    """Two saved evaluations, of the old labels and the updated ones: what the new documents changed in their scores."""
+    documents: Annotated[Path | None, typer.Option(autocompletion=completion(corpus_names))] = None
+    """The documents as they were, if OLD does not include them: a file, a folder or a bundled corpus by name."""
+    encoding: Encoding = None
+    include: Include = ()
+    embedding: Annotated[str | None, typer.Option(autocompletion=completion(EMBEDDINGS))] = None
+    """Embedding model that chooses what is proposed for a passage that is gone, among hits of BM25."""
+    overwrite: bool = False
+    """Replace an existing file; that of the old labels is never replaced."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print JSON with every label, and how its place was found."""
+
+
+@command(
     corpus,
     "list",
     None,

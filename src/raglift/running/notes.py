@@ -12,7 +12,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
 from raglift.retrieval.services.retriever import ServiceRetriever
 from raglift.running.settings import DEFAULT_KS
-from raglift.running.spec import dataset_hash
+from raglift.running.spec import dataset_hashes
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Query
 from raglift.utilities.display import counted
@@ -55,7 +55,7 @@ def relabelled(run: Run, dataset: Dataset, labels: Dataset | Sequence[Query]) ->
     found = Dataset(queries, documents, f"{before['name']} (labels: {source})")
     spec = {
         **run.spec,
-        "dataset": {"name": found.name, "queries": len(found), "hash": dataset_hash(found)},
+        "dataset": {"name": found.name, "queries": len(found), **dataset_hashes(found)},
         "relabelled": {
             "dataset": before,
             "unlabelled": sum(query.id not in labelled for query in dataset.queries),

@@ -15,10 +15,12 @@ from raglift.metrics.computing import names_of
 from raglift.utilities.threads import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.running.settings import Settings
     from raglift.types.dataset import Dataset
+    from raglift.types.documents import Document
+    from raglift.types.labels import Query
 
 
 # The environment of a run: the machine, and the versions of the packages that affect its figures.
@@ -91,7 +93,7 @@ def spec_of(dataset: Dataset, config: Settings) -> dict[str, Any]:
         "dtype": config.dtype,
         "device": config.device,
         "batch_size": config.batch_size,
-        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
+        "dataset": {"name": dataset.name, "queries": len(dataset), **dataset_hashes(dataset)},
         "concurrency": config.concurrency,
         "timeout": config.timeout,
         "retries": config.retries,
@@ -103,14 +105,52 @@ def spec_of(dataset: Dataset, config: Settings) -> dict[str, Any]:
 
 def dataset_hash(dataset: Dataset) -> str:
     """Return a hash of the queries, the labels and the documents."""
+    return dataset_hashes(dataset)["hash"]
+
+
+def dataset_hashes(dataset: Dataset) -> dict[str, str]:
+    """Return the hashes that a run records: of all (`hash`), of questions and labels, and of the documents, if any.
+
+    Labels and documents have hashes of their own, so that it can be said which of the two changed.
+    """
+    everything = _digest_of_documents(dataset.documents)
+    documents = {"documents": _short(everything)} if dataset.documents else {}
+    labels = hashlib.sha256()
+    for part in _parts_of_queries(dataset.queries):
+        everything.update(part)
+        labels.update(part)
+    return {"hash": _short(everything), "labels": _short(labels), **documents}
+
+
+def labels_hash(queries: Sequence[Query]) -> str:
+    """Return a hash of questions and labels, as `spec["dataset"]["labels"]` has it."""
     digest = hashlib.sha256()
-    for document in dataset.documents:
+    for part in _parts_of_queries(queries):
+        digest.update(part)
+    return _short(digest)
+
+
+def documents_hash(documents: Iterable[Document]) -> str:
+    """Return a hash of documents, as `spec["dataset"]["documents"]` has it."""
+    return _short(_digest_of_documents(documents))
+
+
+def _digest_of_documents(documents: Iterable[Document]) -> hashlib._Hash:
+    digest = hashlib.sha256()
+    for document in documents:
         digest.update(f"{document.id}\x00{document.text}\x00".encode("utf-8", "surrogatepass"))
-    # What repr(dataset.queries) is, in pieces: the whole is as large as the labels
-    for number, query in enumerate(dataset.queries):
-        digest.update(f"{', ' if number else '('}{query!r}".encode("utf-8", "surrogatepass"))
-    digest.update(b",)" if len(dataset) == 1 else b")")
-    for query in dataset.queries:
+    return digest
+
+
+def _parts_of_queries(queries: Sequence[Query]) -> Iterator[bytes]:
+    """Yield what repr(queries) is, in pieces, as the whole is as large as the labels; then the filters."""
+    for number, query in enumerate(queries):
+        yield f"{', ' if number else '('}{query!r}".encode("utf-8", "surrogatepass")
+    yield b",)" if len(queries) == 1 else b")"
+    for query in queries:
         if query.filter is not None:
-            digest.update(repr((query.id, query.filter)).encode("utf-8", "surrogatepass"))
+            yield repr((query.id, query.filter)).encode("utf-8", "surrogatepass")
+
+
+def _short(digest: hashlib._Hash) -> str:
     return digest.hexdigest()[:16]

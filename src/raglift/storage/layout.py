@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # Evaluations on disk: plain files in one folder, never a pickle.
 #
-# run.json: the settings and results: spec, stages, notes, versions, dataset hash, and the format's version
+# run.json: the settings and results: spec, stages, notes, versions, hashes of dataset, labels and documents, and the
+# format's version
 # queries.jsonl: the queries with their resolved labels
 # chunks.jsonl: each distinct chunk that was returned or that overlaps a passage, once
 # traces.jsonl: one line per query: for each stage the hits (chunk number, score) and seconds, or the error;

@@ -21,7 +21,7 @@ from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
 from raglift.running.scoring import evaluation_of
-from raglift.running.spec import dataset_hash
+from raglift.running.spec import dataset_hashes
 from raglift.stats.intervals import CONFIDENCE
 from raglift.stats.racing import Race, stratified_batches
 from raglift.sweep.folder import SweepFolder
@@ -298,7 +298,7 @@ class _Racing:
         inventory = None  # of a system of the user's it is known of the queries of each rung alone
         if cell.chunker is not None:
             inventory = inventory_of(queries, parts.chunks(cell.chunker), data.documents, rule, progress=False)
-        identity = {"name": data.name, "queries": len(queries), "hash": dataset_hash(self.dataset)}
+        identity = {"name": data.name, "queries": len(queries), **dataset_hashes(self.dataset)}
         run = replace(
             first.run,
             traces=tuple(traces[query.id] for query in queries),

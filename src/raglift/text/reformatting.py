@@ -17,16 +17,16 @@ from raglift.text.normalization import NormalizedText, compose_with_offsets, fol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_SINGLE, _DOUBLE = "‘’‚‛′‹›", "“”„‟″«»「」『』"
-QUOTES = _SINGLE + _DOUBLE
-"""Quotation marks that are folded to the two straight ones."""
-_STRAIGHT = {**dict.fromkeys(_SINGLE, "'"), **dict.fromkeys(_DOUBLE, '"')}
+QUOTES = "'‘’‚‛‹›“”„‟«»「」『』"
+"""Quotation marks that are folded to the straight double one."""
+# After a digit ' are feet or minutes
+_SINGLE_MARK = regex.compile(r"(?<!\d)'")
 # The numbers of items and headings, and the language after the fence of a block of code
 _LEFT_OUT = regex.compile(
     r"""(?mx) ^ [ \t>]* (?:
         (?P<left> \d{1,3} (?: \. \d{1,3} ){0,8} ) [.)] (?= [ \t] )
       | \#{1,6} [ \t]+ (?P<left> (?: \d{1,3} \. ){0,8} \d{1,3} [.)]? [ \t]+ )
-      | (?: `{3,} | ~{3,} ) (?P<left> [ \t]* (?: \{ [ .]* [\w+\#-]+ [ ]* \} | [\w+\#.-]+ ) )
+      | (?: `{3,} | ~{3,} ) (?P<left> [ \t]* \{? [ .]* [\w+\#.-]+ (?: [ \t]* \} )? )
     )"""
 )
 # A block that begins like this is a list, or follows a heading; another may begin a list with its number 1 alone
@@ -115,7 +115,9 @@ def _left_out(text: str) -> Iterator[regex.Match[str]]:
 
 
 def straight_quotes(text: str) -> str:
-    """Return a text with straight quotation marks."""
-    for mark, straight in () if text.isascii() else _STRAIGHT.items():
-        text = text.replace(mark, straight)  # so many times faster than `translate`, which looks up each character
-    return text
+    """Return a text with straight double quotation marks alone."""
+    if not text.isascii():  # so many times faster than `translate`, which looks up each character
+        for mark in QUOTES[1:]:
+            text = text.replace(mark, "'" if mark in "‘’‚‛‹›" else '"')
+    straight: str = _SINGLE_MARK.sub('"', text)
+    return straight

@@ -1,3 +1,5 @@
+from .attribution import MetricChange as MetricChange
+from .attribution import attribute_change as attribute_change
 from .records import CERTAIN as CERTAIN
 from .records import KINDS as KINDS
 from .records import Candidate as Candidate

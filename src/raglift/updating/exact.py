@@ -1,33 +1,48 @@
 """Which place of the new documents is a passage's own, if its text is there word for word.
 
-A text that occurs once before and once now is found by itself, if it is long enough not to be a phrase that was written
-twice. Otherwise the text around decides: the place is certain if passage and surroundings together occur once before
-and once now.
+Its own document decides first: the same file, or the one that it was renamed to. There the text around a passage, or
+the order of what is the same before it and after it, tells equal passages apart. In another document a place is its own
+only if that is the one place of the text, and if nothing like it is left at the old one: otherwise it was copied, and
+the original was edited.
 """
 
 from __future__ import annotations
 
-from itertools import takewhile
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from raglift.updating.folded import Spot, is_set_aside, is_whole_blocks, letters, list_of, rest_of_sentence
+from rapidfuzz.fuzz import partial_ratio
+
+from raglift.updating.folded import is_set_aside, is_whole_blocks, letters, list_of, rest_of_sentence
+from raglift.updating.pairing import anchors_of, partners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.auditing.records import Place
-    from raglift.updating.folded import FoldedDocuments
+    from raglift.updating.folded import FoldedDocuments, Spot
 
 _REACH = 600
 """As many characters around a passage are compared."""
 _MOST = 500
-"""A text with more occurrences is compared with those in its document alone, and not at all if there are more."""
+"""Of a text with more occurrences in a document, none is told from the others."""
 _CONTEXT = 20
 """Letters around a passage that have to be the same, before it or after it."""
-_LONG = 60
+_LONG = 40
 """Letters of a text that is not written twice by chance in one collection of documents …"""
-_LONG_IN_DOCUMENT = 30
+_LONG_IN_DOCUMENT = 20
 """… and in one document."""
+_NEAR = 400
+"""Characters to the next text that is the same in both versions of a document, before a passage or after it."""
+_ALIKE = 85.0
+"""From this partial ratio on something like a passage is still in its document."""
+
+SAME_DOCUMENT = "its document is the same, but for its format"
+SAME_CONTEXT = "the text around it is the same"
+SAME_ORDER = "it is the only such text between the same neighbours"
+ONLY_PLACE = "its document has it once, before and now"
+MOVED = "it is the only such text that is gone from a document, and the only one that is new in another"
 
 
 class Found(NamedTuple):
@@ -48,82 +63,147 @@ class Exact(NamedTuple):
     found: tuple[Found, ...] = ()
     """The places of its text: its own first if that is certain, else those with most in common around them first."""
     is_certain: bool = False
-    by_context: bool = False
-    """Whether the text around it decided."""
+    stays: bool = False
+    """Whether it is certain, and in its document among the same text."""
     is_claimed: bool = False
     """Whether the text is at fewer places than before."""
     is_edited: bool = False
     """Whether its words are the same, but its paragraph, its sentence or a number is another."""
 
 
-def own_place(
-    spot: Spot, place: Place, before: Sequence[Spot], now: Sequence[Spot], old: FoldedDocuments, new: FoldedDocuments
-) -> Exact:
-    """Return which of the places of a passage's text is its own.
+class OwnPlaces:
+    """Finds the own places of passages.
 
     Args:
-        spot: the passage in the old documents.
-        place: the same as a place in the source.
-        before: all places of its text in the old documents.
-        now: all places in the new documents.
-        old: the old documents.
-        new: the new documents.
+        old: the documents as they were.
+        new: the documents as they are now.
     """
-    text, here = old.texts[spot.document], new.number.get(place.doc_id)
-    is_renamed = here is None and old.only_with(text) is not None and letters(text) >= _LONG_IN_DOCUMENT
-    same = new.only_with(text) if is_renamed else here
-    if same is not None and text == new.texts[same]:
-        own = Found(Spot(same, spot.start, spot.end), spot.start, len(text) - spot.end)
-        rule = f"its document is the same but for its {'name' if is_renamed else 'format'}"
-        exact = Exact(rule, (own,), is_certain=True, by_context=True)
-    else:
-        exact = _chosen(spot, before, now, here, old, new)
-    if not exact.is_certain:
-        return exact
-    there = new.place(exact.found[0].spot)
-    was_in = list_of(old.documents[spot.document].text, place.start)
-    if not exact.by_context and was_in != list_of(new.documents[exact.found[0].spot.document].text, there.start):
-        return exact._replace(rule="its text is there, but as an item of another list", is_certain=False)
-    doubt = _doubt(exact.found[0], spot, place, old, new)
-    return exact if doubt is None else exact._replace(rule=doubt, is_certain=False, is_edited=True)
 
+    def __init__(self, old: FoldedDocuments, new: FoldedDocuments) -> None:
+        self._old, self._new = old, new
+        self._partners = partners_of(old, new)
+        self._anchors: tuple[int, list[tuple[int, int]]] = (-1, [])
 
-def _chosen(
-    spot: Spot,
-    before: Sequence[Spot],
-    now: Sequence[Spot],
-    here: int | None,
-    old: FoldedDocuments,
-    new: FoldedDocuments,
-) -> Exact:
-    """Return which place is the passage's own, as far as its text and the text around it decide."""
-    if not now:
-        return Exact("its text is not in the documents")
-    beside, those = [each for each in before if each.document == spot.document], now
-    if is_frequent := max(len(before), len(now)) > _MOST:
-        those = [each for each in now if each.document == here]
-        if not those or max(len(beside), len(those)) > _MOST:
-            found = [Found(each, 0, 0) for each in (those or now)[:_MOST]]
-            return Exact(f"its text occurs {len(now):,} times", (*found,), is_claimed=len(now) < len(before))
-    found = sorted(
-        (Found(each, *_shared(old, spot, new, each)) for each in those), key=lambda each: -each.before - each.after
-    )
-    in_document = [each for each in found if each.spot.document == here]
-    own = _lone(spot, beside, in_document, old, new)
-    own = own or (None if is_frequent else _lone(spot, before, found, old, new))
-    is_only = len(before) == len(now) == 1
-    by_context = own is not None
-    if is_only and own is None:
-        enough = _LONG_IN_DOCUMENT if in_document else _LONG
-        own = found[0] if letters(old.text(spot)) >= enough else None
-    if own is None and is_only:
-        return Exact("its text is there, but it is short, and the text around it is another", (*found,))
-    if own is None:
+    def partner(self, document: int) -> str | None:
+        """Return the id of the new document that an old one is now; None if it is gone."""
+        found = self._partners.get(document)
+        return None if found is None else self._new.documents[found].id
+
+    def find(self, spot: Spot, place: Place, before: Sequence[Spot], now: Sequence[Spot]) -> Exact:
+        """Return which of the places of a passage's text is its own.
+
+        Args:
+            spot: the passage in the old documents.
+            place: the same as a place in the source.
+            before: all places of its text in the old documents.
+            now: all places in the new documents.
+        """
+        if not now:
+            return Exact("its text is not in the documents")
+        here = self._partners.get(spot.document)
+        beside = [each for each in before if each.document == spot.document]
+        inside = [each for each in now if each.document == here]
+        own, rule = self._in_document(spot, beside, inside, before, now)
+        if own is None:
+            own, rule = self._elsewhere(spot, before, now)
+        rest = tuple(each for each in self._by_context(spot, now) if each.spot != own)
+        if own is None:
+            return Exact(rule, rest, is_claimed=len(now) < len(before))
+        found = (Found(own, *self._shared(spot, own)), *rest)
+        there = self._new.place(own)
+        was_in = list_of(self._old.documents[spot.document].text, place.start)
+        if rule in (ONLY_PLACE, MOVED, SAME_ORDER) and was_in != list_of(
+            self._new.documents[own.document].text, there.start
+        ):
+            return Exact("its text is there, but as an item of another list", found)
+        doubt = _doubt(found[0], spot, place, self._old, self._new)
+        if doubt is not None:
+            return Exact(doubt, found, is_edited=True)
+        stays = self._new.documents[own.document].id == place.doc_id and rule not in (ONLY_PLACE, MOVED)
+        return Exact(rule, found, is_certain=True, stays=stays)
+
+    def _in_document(
+        self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot], before: Sequence[Spot], now: Sequence[Spot]
+    ) -> tuple[Spot | None, str]:
+        """Return the own place in the passage's own document, and the rule."""
+        if not inside:
+            return None, ""
+        if self._old.texts[spot.document] == self._new.texts[inside[0].document]:
+            return spot._replace(document=inside[0].document), SAME_DOCUMENT
+        if max(len(beside), len(inside)) > _MOST:
+            return None, ""
+        best, *others = self._by_context(spot, inside)
+        twins = [_shared(self._old, spot, self._old, each) for each in beside if each != spot]
+        shared = [*twins, *(self._shared(spot, each.spot) for each in others)]
+        if not any(one[0] >= best.before and one[1] >= best.after for one in shared):
+            text = self._old.texts[spot.document]
+            around = text[spot.start - best.before : spot.start], text[spot.end : spot.end + best.after]
+            if max(map(letters, around)) >= _CONTEXT:
+                return best.spot, SAME_CONTEXT
+        between = self._between_neighbours(spot, beside, inside)
+        if between is not None:
+            return between, SAME_ORDER
+        lost, _ = self._lost_and_new(before, now)
+        if len(beside) == len(inside) == 1 and not lost and letters(self._old.text(spot)) >= _LONG_IN_DOCUMENT:
+            return best.spot, ONLY_PLACE
+        return None, ""
+
+    def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
+        """Return the only such text between what is the same before and after, if there was one there before."""
+        document = inside[0].document
+        if self._anchors[0] != spot.document:
+            anchors = anchors_of(self._old.texts[spot.document], self._new.texts[document])
+            self._anchors = spot.document, anchors
+        anchors = self._anchors[1]
+        first = bisect_right(anchors, (spot.start, -1)) - 1
+        last = bisect_left(anchors, (spot.end, -1))
+        ends = (len(self._old.texts[spot.document]), len(self._new.texts[document]))
+        (a, c), (b, d) = anchors[first] if first >= 0 else (0, 0), anchors[last] if last < len(anchors) else ends
+        were = [each for each in beside if a <= each.start and each.end <= b]
+        are = [each for each in inside if c <= each.start and each.end <= d]
+        if len(were) != 1 or len(are) != 1:
+            return None
+        # The beginning and the end of a document are no neighbours: all between them may be another text
+        is_near = (first >= 0 and max(spot.start - a, are[0].start - c) <= _NEAR) or (
+            last < len(anchors) and max(b - spot.end, d - are[0].end) <= _NEAR
+        )
+        return are[0] if is_near else None
+
+    def _elsewhere(self, spot: Spot, before: Sequence[Spot], now: Sequence[Spot]) -> tuple[Spot | None, str]:
+        """Return the own place in another document, and the rule, or why there is none."""
         times = f"its text occurs {len(now):,} times now, {len(before):,} before"
-        return Exact(f"{times}; the text around it does not decide", (*found,), is_claimed=len(now) < len(before))
-    rule = "the text around it is the same" if by_context else "its text occurs once, before and now"
-    found = [own, *(each for each in found if each is not own)]
-    return Exact(rule, (*found,), is_certain=True, by_context=by_context)
+        lost, new = self._lost_and_new(before, now)
+        places = [each for each in now if each.document in new]
+        if lost != {spot.document: 1} or len(places) != 1:
+            return None, f"{times}; nothing decides which place is its own"
+        own = places[0]
+        shared = self._shared(spot, own)
+        text = self._old.texts[spot.document]
+        around = text[spot.start - shared[0] : spot.start], text[spot.end : spot.end + shared[1]]
+        if letters(self._old.text(spot)) < _LONG and max(map(letters, around)) < _CONTEXT:
+            return None, "its text is in another document, but it is short, and the text around it is another"
+        partner = self._partners.get(spot.document)
+        if partner is not None and partial_ratio(self._old.text(spot), self._new.texts[partner]) >= _ALIKE:
+            return None, "its text is in another document, but its own has one that is like it"
+        return own, MOVED
+
+    def _lost_and_new(self, before: Sequence[Spot], now: Sequence[Spot]) -> tuple[dict[int, int], dict[int, int]]:
+        """Return how many places of a text each old document has lost, and how many each new document has won."""
+        were, are = Counter(each.document for each in before), Counter(each.document for each in now)
+        lost = {n: count - are[self._partners.get(n, -1)] for n, count in were.items()}
+        partner_of = {new: old for old, new in self._partners.items()}
+        new = {n: count - were[partner_of.get(n, -1)] for n, count in are.items()}
+        return {n: count for n, count in lost.items() if count > 0}, {n: count for n, count in new.items() if count > 0}
+
+    def _by_context(self, spot: Spot, now: Sequence[Spot]) -> list[Found]:
+        """Return places, those with most in common around them first."""
+        if len(now) > _MOST:
+            return [Found(each, 0, 0) for each in now]
+        found = (Found(each, *self._shared(spot, each)) for each in now)
+        return sorted(found, key=lambda each: -each.before - each.after)
+
+    def _shared(self, spot: Spot, other: Spot) -> tuple[int, int]:
+        return _shared(self._old, spot, self._new, other)
 
 
 def _doubt(own: Found, spot: Spot, place: Place, old: FoldedDocuments, new: FoldedDocuments) -> str | None:
@@ -147,36 +227,18 @@ def _doubt(own: Found, spot: Spot, place: Place, old: FoldedDocuments, new: Fold
     return None
 
 
-def _lone(
-    spot: Spot, before: Sequence[Spot], found: Sequence[Found], old: FoldedDocuments, new: FoldedDocuments
-) -> Found | None:
-    """Return the first place found if it is certain to be the passage's own.
-
-    Passage and text around it, as far as it is the same at both places, must occur once in each version.
-    """
-    if not found:
-        return None
-    best = found[0]
-    twins = [_shared(old, spot, old, each) for each in before if each != spot]
-    rivals = [_shared(old, spot, new, each.spot) for each in found[1:]]
-    if any(one[0] >= best.before and one[1] >= best.after for one in (*twins, *rivals)):
-        return None
-    text = old.texts[spot.document]
-    around = text[spot.start - best.before : spot.start], text[spot.end : spot.end + best.after]
-    return best if max(map(letters, around)) >= _CONTEXT else None
-
-
 def _shared(old: FoldedDocuments, spot: Spot, new: FoldedDocuments, other: Spot) -> tuple[int, int]:
     """Return how many characters before and after two spans are the same."""
     one, two = old.texts[spot.document], new.texts[other.document]
-    before = zip(
-        reversed(one[max(0, spot.start - _REACH) : spot.start]),
-        reversed(two[max(0, other.start - _REACH) : other.start]),
-        strict=False,
-    )
-    after = zip(one[spot.end : spot.end + _REACH], two[other.end : other.end + _REACH], strict=False)
-    return _same(before), _same(after)
+    before = one[max(0, spot.start - _REACH) : spot.start], two[max(0, other.start - _REACH) : other.start]
+    after = one[spot.end : spot.end + _REACH], two[other.end : other.end + _REACH]
+    return _same(before[0][::-1], before[1][::-1]), _same(*after)
 
 
-def _same(pairs: zip[tuple[str, str]]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _same(one: str, two: str) -> int:
+    """Return the length of the common beginning of two texts."""
+    low, high = 0, min(len(one), len(two))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
+    return low

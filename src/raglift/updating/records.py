@@ -8,18 +8,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.rendering.presenting import Presentable
-from raglift.text.normalization import normalize
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Fact
+from raglift.updating.placing import by_fact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
     from raglift.auditing.records import Place
+    from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document
     from raglift.types.labels import Passage, Query
+    from raglift.types.metric import Metric
+    from raglift.updating.attribution import MetricChange
 
 Kind = Literal["unchanged", "moved", "edited", "elsewhere", "ambiguous", "gone"]
 """What can become of a passage."""
@@ -30,7 +35,7 @@ KINDS: dict[Kind, str] = {
     "edited": "its place is found, in other words",
     "elsewhere": "it is gone from its place; another passage says the same, or much the same",
     "ambiguous": "its text is there, but which place is its own is not certain",
-    "gone": "nothing in the documents is like it",
+    "gone": "no place in the documents has its text, or much the same",
 }
 """Each kind, and what it means."""
 CERTAIN: tuple[Kind, ...] = ("unchanged", "moved")
@@ -111,20 +116,82 @@ class LabelUpdate(Presentable):
     def updated(self) -> Dataset:
         """The questions, of whose facts each has a passage with a certain place, with the documents as they are now.
 
-        A fact keeps those of its passages whose places are certain.
+        A fact keeps those of its passages whose places are certain, or were decided. A fact whose passages were all
+        dropped by decision is left out, and so is a question that has no other.
         """
-        by_query: dict[str, list[UpdatedPassage]] = {}
-        for each in self.passages:
-            by_query.setdefault(each.query_id, []).append(each)
-        made = (_updated_query(query, by_query.get(query.id, [])) for query in self.dataset)
+        made = (_updated_query(query, self.by_query[query.id]) for query in self.dataset)
         queries = tuple(query for query in made if query is not None)
         return Dataset(queries, self.documents, self.dataset.name)
 
     @cached_property
     def waiting(self) -> tuple[str, ...]:
-        """The ids of the questions that are not in `updated`: a fact of theirs has no passage with a certain place."""
-        kept = self.updated.query_by_id
-        return tuple(query.id for query in self.dataset if query.id not in kept)
+        """The ids of the questions that wait for a decision: no passage of a fact of theirs has a certain place."""
+        return tuple(query.id for query in self.dataset if any(map(_waits, by_fact(query, self.by_query[query.id]))))
+
+    @cached_property
+    def by_query(self) -> Mapping[str, Sequence[UpdatedPassage]]:
+        """What became of the passages of each question."""
+        found: dict[str, list[UpdatedPassage]] = {query.id: [] for query in self.dataset}
+        for each in self.passages:
+            found[each.query_id].append(each)
+        return found
+
+    def decide(self, decisions: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> LabelUpdate:
+        """Return the update with a person's decisions.
+
+        Args:
+            decisions: the file that the page of `raglift labels update` saves, or what is on its lines, as
+                `{"query": "q1", "where": "relevant[0]", "old": "3f9a1c07aa10", "choose": "drop"}`. `old` is the
+                beginning of the SHA-256 hash of the old text, 12 digits. `choose` is "drop", or a place and the text
+                there: `{"doc", "start", "end", "text"}`.
+
+        Raises:
+            DatasetError: a decision about no passage of these labels, about another text than the label has, or for
+                a place with another text; every fault is listed.
+        """
+        from raglift.updating.deciding import apply_decisions
+
+        return apply_decisions(self, decisions)
+
+    def write(
+        self, path: str | os.PathLike[str], *, labels: str | os.PathLike[str] | None = None, overwrite: bool = False
+    ) -> Path:
+        """Write the updated questions as JSON Lines, and beside them a history: how each label came to its place.
+
+        Each label keeps its form: a literal text, a whole document, or a page. Any other span becomes a quote anchor,
+        or, if no quotes lead to it, offsets with their text. The history of `labels.jsonl` is `labels.history.json`.
+
+        Args:
+            path: the new file.
+            labels: the file that the old labels were read from; what its history says comes first in the new one.
+            overwrite: whether a file that is there may be replaced; that of the old labels never is.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigurationError: the file is there, or it is that of the old labels.
+            DatasetError: no question can be written, the old history cannot be read, or the files cannot be written;
+                nothing was written.
+        """
+        from raglift.updating.writing import write_update
+
+        return write_update(self, path, labels=labels, overwrite=overwrite)
+
+    def change(self, before: Evaluation, after: Evaluation, metric: Metric | str | None = None) -> MetricChange:
+        """Return how much of a metric's change is labels that moved, labels that died, and the system.
+
+        Args:
+            before: a run over the old documents, scored by the old labels.
+            after: a run over the new documents, whatever labels it was scored by.
+            metric: one that `before` was scored by; by default what decides there.
+
+        Raises:
+            ConfigurationError: see `attribute_change`.
+        """
+        from raglift.updating.attribution import attribute_change
+
+        return attribute_change(self, before, after, metric)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a passage.
@@ -137,7 +204,7 @@ class LabelUpdate(Presentable):
 
         rows: list[dict[str, Any]] = []
         for each in self.passages:
-            best = each.candidates[0] if each.new is None and each.candidates else None
+            best = None if each.new is not None or each.decided else next(iter(each.candidates), None)
             place = best.place if best is not None else each.new_place
             rows.append(
                 {
@@ -159,35 +226,22 @@ class LabelUpdate(Presentable):
         return frame.astype({**integers, "likeness": "float64"}) if rows else frame
 
 
-def passage_at(old: Passage, document: str, place: Place) -> Passage:
-    """Return a passage as it is at its new place: in the form, and with the grade and annotator, that it had.
-
-    Args:
-        old: the passage.
-        document: the text of the new document.
-        place: where in it.
-    """
-    text = document[place.start : place.end]
-    if old.start is not None:
-        return replace(old, text=text, doc_id=place.doc_id, start=place.start, end=place.end)
-    same = old.text is not None and normalize(old.text) == normalize(text)
-    return replace(old, text=old.text if same else text, doc_id=None if old.doc_id is None else place.doc_id)
-
-
 def _columns(which: str, place: Place | None) -> Mapping[str, Any]:
     values = (place.doc_id, place.start, place.end) if place is not None else (None, None, None)
     return dict(zip((f"{which}_doc", f"{which}_start", f"{which}_end"), values, strict=True))
 
 
-def _updated_query(query: Query, passages: list[UpdatedPassage]) -> Query | None:
-    """Return a question with the labels as they are now; None if a fact has no passage with a certain place."""
-    kept = iter(passages)
-    facts = []
-    for fact in query.facts:
-        found = [next(kept).new for _ in fact.passages]
-        alive = tuple(dict.fromkeys(passage for passage in found if passage is not None))
-        if not alive:
-            return None
-        facts.append(Fact(alive))
-    irrelevant = tuple(each.new for each in kept if each.new is not None)
-    return replace(query, facts=tuple(facts), judged_irrelevant=irrelevant)
+def _waits(fact: list[UpdatedPassage]) -> bool:
+    """Whether no passage of a fact has a certain place, and somebody has to decide about one."""
+    return all(each.new is None for each in fact) and not all(each.decided for each in fact)
+
+
+def _updated_query(query: Query, passages: Sequence[UpdatedPassage]) -> Query | None:
+    """Return a question with the labels as they are now; None if a fact waits for a decision, or none is left."""
+    facts = by_fact(query, passages)
+    places = [dict.fromkeys(each.new for each in fact if each.new is not None) for fact in facts]
+    certain = tuple(Fact(tuple(found)) for found in places if found)
+    if any(map(_waits, facts)) or (facts and not certain):
+        return None
+    judged = passages[sum(map(len, facts)) :]
+    return replace(query, facts=certain, judged_irrelevant=tuple(each.new for each in judged if each.new is not None))

@@ -23,14 +23,20 @@ from raglift.updating.records import Candidate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from raglift.types.documents import Document
     from raglift.updating.exact import Exact
     from raglift.updating.folded import FoldedDocuments
 
-SAME_TEXT = "the same text"
-BESIDE = "beside the same neighbour"
-MOST_SIMILAR = "the most similar text"
-"""Reasons of candidates. The last two have no line of the passage, and are not between its neighbours."""
+SAME_TEXT = "it has the same text"
+SOME_LINES = "it has some of its lines"
+BESIDE = "it is beside the same neighbour"
+"""Reasons of candidates."""
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])\s*")
+_BREAK = re.compile(r"(?<=[.!?])[\"')\]*_”’]*\s+|\s*\n\s*")
+"""What stands between two sentences."""
+_TO_SENTENCE = 60
+"""Characters by which a proposal is widened or cut to whole sentences."""
+_MOST_SENTENCES = 4
 _FEWEST = 10
 """Letters of a line or sentence that is looked for."""
 _AROUND = 50
@@ -96,7 +102,7 @@ def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocu
     for number, near in zip(lost, nearest_passages(texts, new.documents), strict=True):
         spot = None if near is None else new.spot(Place(near.doc_id, near.start, near.end))
         if spot is not None:
-            ranked[number] += _compared(passages[number], spot, MOST_SIMILAR, old, new)
+            ranked[number] += _compared(passages[number], spot, "it is the most similar text", old, new)
     return [_best(of) for of in ranked]
 
 
@@ -150,7 +156,7 @@ def _word_for_word(passage: Undecided, new: FoldedDocuments) -> Iterator[tuple[f
     for found in passage.exact.found[:_SHOWN]:
         place = new.place(found.spot, with_number=True)
         around = min(found.before + found.after, 100) / 100
-        weight = (0.4 if passage.exact.is_claimed else 2.0) + around + 0.2 * (place.doc_id == passage.place.doc_id)
+        weight = 0.9 - 0.5 * passage.exact.is_claimed + around + 0.2 * (place.doc_id == passage.place.doc_id)
         yield weight, Candidate(place, new.source(place), 1.0, SAME_TEXT)
 
 
@@ -195,7 +201,7 @@ def _of_group(
         if not text[start:end].strip():
             return  # the neighbours are side by side: what was between them is gone
         spot = Spot(document, start, end)
-        yield from _compared(passage, spot, "between the same neighbours", old, new, 0.6)
+        yield from _compared(passage, spot, "it is between the same neighbours", old, new, 0.6)
         return
     if not inside and not (before or after):
         return
@@ -212,7 +218,7 @@ def _of_group(
         if hi - lo <= 3 * length + 500:
             low, high = (lo, hi) if near is None else (min(low, lo), max(high, hi))
     survived = sum(letters(vote.piece.text) for vote in inside) / max(letters(own), 1)
-    reason = "some of its lines" if inside else BESIDE
+    reason = SOME_LINES if inside else BESIDE
     bonus = min(survived, 1) + (0.3 if gap is not None else 0.15 if before or after else 0) if inside else _BESIDE
     yield from _compared(passage, Spot(document, low, high), reason, old, new, bonus)
 
@@ -238,13 +244,31 @@ def _compared(
     while end < len(text) and not text[end].isspace():
         end += 1
     place = new.place(Spot(spot.document, start, end), with_number=True)
-    own = passage.place
+    own, document = passage.place, new.documents[spot.document]
     if is_whole_lines(old.documents[passage.spot.document].text, own.start, own.end):
-        place = whole_lines(new.documents[spot.document], place)
+        widened = [whole_lines(document, place)]
+    else:
+        widened = [place, *_sentences(document, place)]
+    compared = [(_likeness(old.text(passage.spot), new.source(each)), each) for each in widened]
+    likeness, place = max(compared, key=lambda pair: pair[0])
     found = new.source(place)
-    was, now = old.text(passage.spot), fold_format(found).text
-    likeness = Indel.normalized_similarity(was[:_LONGEST], now[:_LONGEST])
-    reason = SAME_TEXT if was == now else reason
+    reason = SAME_TEXT if old.text(passage.spot) == fold_format(found).text else reason
     if bonus or likeness >= _LEAST:
         same = 0.1 * (place.doc_id == own.doc_id)
         yield likeness + bonus + same, Candidate(place, found, likeness, reason)
+
+
+def _likeness(folded: str, text: str) -> float:
+    return Indel.normalized_similarity(folded[:_LONGEST], fold_format(text).text[:_LONGEST])
+
+
+def _sentences(document: Document, place: Place) -> Iterator[Place]:
+    """Yield places that begin and end where sentences do, close to where a place does."""
+    first, last = max(0, place.start - _TO_SENTENCE), min(len(document.text), place.end + _TO_SENTENCE)
+    breaks = [found.span() for found in _BREAK.finditer(document.text, first, last)]
+    starts = [end for _, end in breaks if abs(end - place.start) <= _TO_SENTENCE] + [0] * (first == 0)
+    ends = [start for start, _ in breaks if abs(start - place.end) <= _TO_SENTENCE]
+    for start in starts[-_MOST_SENTENCES:]:
+        for end in [*ends[:_MOST_SENTENCES], *[last] * (last == len(document.text))]:
+            if start < end:
+                yield Place(place.doc_id, start, end)

@@ -10,23 +10,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import raglift.updating.view  # noqa: F401 — makes the view of an update known
 from raglift.auditing.records import Place
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
 from raglift.matching.chunk_index import find_places
 from raglift.text.normalization import bounded_marks
-from raglift.text.reformatting import QUOTES, fold_format, straight_quotes
+from raglift.text.reformatting import QUOTES, straight_quotes
 from raglift.types.dataset import Dataset
-from raglift.updating.exact import own_place
+from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
-from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage, passage_at
-from raglift.updating.successors import BESIDE, MOST_SIMILAR, SAME_TEXT, Undecided, propose
+from raglift.updating.placing import passage_at
+from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
+from raglift.updating.searching import search_for
+from raglift.updating.successors import BESIDE, SAME_TEXT, SOME_LINES, Undecided, propose
 from raglift.utilities.validation import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.datasets.documents import DocumentSource
+    from raglift.retrieval.embedding import Embedder
     from raglift.types.documents import Document
     from raglift.types.labels import Passage
     from raglift.updating.exact import Exact
@@ -35,10 +39,8 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 50
 """Of a text that occurs more often, so many places are looked for again."""
-_ALIKE = 0.6
-"""From this likeness on a text without a line of the passage is shown as an edit, or as another that says the same;"""
-_SURELY_ALIKE = 0.75
-"""from this one on, as an edit, if it is new."""
+_MUCH_THE_SAME = 0.65
+"""From this likeness on a text of another document is shown as one that says much the same."""
 
 
 @dataclass(frozen=True)
@@ -63,29 +65,26 @@ class _Outcome:
     candidates: tuple[Candidate, ...] = ()
 
 
-def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
+def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embedder | None = None) -> LabelUpdate:
     """Find what became of each label of a dataset in another version of its documents.
 
     A passage is carried to the new documents if its place there is certain. Formatting makes no difference: white
     space and wrapping, quotation marks, the numbers of headings and lists, the language after a fence of code. A place
     is certain if
 
-    - its document has not changed, or in its format or name alone;
+    - its document has not changed;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
       it), occur once in its document, or once in all of them, before and now;
-    - or the passage occurs once in all documents, before and now, and has 30 letters (60 in another document), of which
-      a Chinese, Japanese or Korean one counts as three;
+    - or the passage occurs once in all documents, before and now, and has 30 letters (60 in another document);
     - or the label is all of a document, which is still there.
 
-    The same words may say something else. So a label of whole paragraphs must be whole paragraphs again, and the rest
-    of a sentence must be the same; a number that differs must be one of a list; an item without its neighbours must be
-    below the same heading; what was neither a comment nor a quotation must not be one; and nothing that is like the
-    passage may be in its old place. All else is for a person to decide: places are proposed by the lines that are left
-    of a passage, by the text around it, and by likeness; none of them decides.
+    A label of whole paragraphs must be whole lines again. All else is for a person to decide: places are proposed by
+    the lines that are left of a passage, by the text around it, and by likeness; none of them decides.
 
     Args:
         dataset: the labels, and the documents that they are about.
         documents: the new version of the documents: `Document` objects, a folder, a file, or a mapping from id to text.
+        embedder: an embedding model, which chooses among the hits of BM25 that are proposed for a passage that is gone.
 
     Returns:
         What became of each passage, with a proof; `updated` is the dataset with the labels that are certain.
@@ -122,7 +121,7 @@ def update_labels(dataset: Dataset, documents: DocumentSource) -> LabelUpdate:
     outcomes = _carry(labels, dataset.documents, new)
     by_id = {document.id: document for document in new}
     passages = tuple(_updated(label, of, by_id) for label, of in zip(labels, outcomes, strict=True))
-    return LabelUpdate(dataset, tuple(new), passages)
+    return LabelUpdate(dataset, new, tuple(_searched(passages, dataset, new, embedder)))
 
 
 def _labels(dataset: Dataset) -> Iterator[_Label]:
@@ -198,6 +197,7 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
         texts[before.text(each)] = (begins or cuts[0], ends or cuts[1])
     found_before = before.find(texts, "look for labels in the old documents")
     found_now = now.find(texts, "look for labels in the new documents")
+    own = OwnPlaces(before, now)
     outcomes: list[_Outcome] = []
     undecided: list[tuple[int, Undecided]] = []
     for place, spot in zip(places, spots, strict=True):
@@ -205,47 +205,23 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
             outcomes.append(_Outcome("gone", "it has no words", place))
             continue
         text = before.text(spot)
-        exact = own_place(spot, place, found_before[text], found_now[text], before, now)
-        is_copied = exact.is_certain and not _stays(place, exact, now) and place.doc_id in now.number
-        if is_copied or not exact.is_certain:
+        exact = own.find(spot, place, found_before[text], found_now[text])
+        if not exact.is_certain:
             undecided.append((len(outcomes), Undecided(spot, place, exact)))
-        certain = _certain(before, spot, place, exact, now) if exact.is_certain else None
-        outcomes.append(certain or _Outcome("gone", exact.rule, place))
-    proposed = propose([lost for _, lost in undecided], before, now)
-    for (number, lost), candidates in zip(undecided, proposed, strict=True):
-        if not lost.exact.is_certain:
-            kind = _kind(lost.exact, candidates, before)
-            outcomes[number] = replace(outcomes[number], kind=kind, candidates=candidates)
-        elif any(_is_edit(candidate, outcomes[number], before) for candidate in candidates):
-            rule = "its text is at another place, and text like it where it was"
-            outcomes[number] = _Outcome("ambiguous", rule, lost.place, candidates=candidates)
+            outcomes.append(_Outcome("gone", exact.rule, place))
+        else:
+            outcomes.append(_certain(before, spot, place, exact, now))
+    proposed = propose([each for _, each in undecided], before, now)
+    for (number, each), candidates in zip(undecided, proposed, strict=True):
+        kind = _kind(each, candidates, own.partner(each.spot.document))
+        outcomes[number] = replace(outcomes[number], kind=kind, candidates=candidates)
     return outcomes
-
-
-def _stays(place: Place, exact: Exact, new: FoldedDocuments) -> bool:
-    """Whether the place found is in the same document, next to the same text."""
-    return exact.by_context and exact.found[0].spot.document == new.number.get(place.doc_id)
-
-
-def _is_edit(candidate: Candidate, moved: _Outcome, old: FoldedDocuments) -> bool:
-    """Whether a candidate is where a passage was that is somewhere else now, in other words."""
-    place, was, there = candidate.place, moved.old, moved.new
-    if candidate.reason in (SAME_TEXT, BESIDE, MOST_SIMILAR) or candidate.likeness < _ALIKE or not (was and there):
-        return False
-    has_it = place.doc_id == there.doc_id and place.start < there.end and there.start < place.end
-    return place.doc_id == was.doc_id and not has_it and _is_new(candidate, old)
-
-
-def _is_new(candidate: Candidate, old: FoldedDocuments) -> bool:
-    """Whether the text of a candidate was not in its document before."""
-    number = old.number.get(candidate.place.doc_id)
-    return number is None or fold_format(candidate.text).text not in old.texts[number]
 
 
 def _certain(old: FoldedDocuments, spot: Spot, place: Place, exact: Exact, new: FoldedDocuments) -> _Outcome:
     there = new.place(exact.found[0].spot, with_number=old.has_number(spot, place))
     changes = tuple(_changes(old.source(place), new.source(there)))
-    return _Outcome("unchanged" if _stays(place, exact, new) else "moved", exact.rule, place, there, changes)
+    return _Outcome("unchanged" if exact.stays else "moved", exact.rule, place, there, changes)
 
 
 def _changes(old: str, new: str) -> Iterator[str]:
@@ -264,24 +240,30 @@ def _changes(old: str, new: str) -> Iterator[str]:
 
 def _parts(text: str) -> tuple[list[str], list[str], str]:
     """Return the quotation marks, the white space, and the text without it and with straight marks."""
-    marks = [mark for mark in text if mark in QUOTES or mark in "'\""]
+    marks = [mark for mark in text if mark in QUOTES or mark == '"']
     return marks, re.findall(r"\s+", text), straight_quotes("".join(text.split()))
 
 
-def _kind(exact: Exact, candidates: Sequence[Candidate], old: FoldedDocuments) -> Kind:
-    """Return what became of a passage whose place is not certain."""
+def _kind(passage: Undecided, candidates: Sequence[Candidate], partner: str | None) -> Kind:
+    """Return what became of a passage whose place is not certain.
+
+    Args:
+        passage: the passage.
+        candidates: where it may be.
+        partner: its document as it is now, if it is still there.
+    """
     if not candidates:
         return "gone"
-    best = candidates[0]
+    best, exact = candidates[0], passage.exact
     if best.reason == SAME_TEXT:
         if exact.is_edited:
             return "edited"
         return "elsewhere" if exact.is_claimed else "ambiguous"
-    if best.reason == MOST_SIMILAR:
-        if best.likeness >= _SURELY_ALIKE and _is_new(best, old):
-            return "edited"
-        return "elsewhere" if best.likeness >= _ALIKE else "gone"
-    return "gone" if best.reason == BESIDE and best.likeness < _ALIKE else "edited"
+    if best.reason == BESIDE and best.likeness < _MUCH_THE_SAME:
+        return "gone"
+    if best.place.doc_id == partner or best.reason == SOME_LINES:
+        return "edited"
+    return "elsewhere" if best.likeness >= _MUCH_THE_SAME else "gone"
 
 
 # What is written.
@@ -305,3 +287,14 @@ def _updated(label: _Label, outcome: _Outcome, documents: Mapping[str, Document]
         outcome.changes,
         outcome.candidates,
     )
+
+
+def _searched(
+    passages: Sequence[UpdatedPassage], dataset: Dataset, documents: Sequence[Document], embedder: Embedder | None
+) -> Iterator[UpdatedPassage]:
+    """Yield the passages, those that are gone with the best hit of a search."""
+    gone = [each for each in passages if each.kind == "gone" and not each.candidates and each.old.text is not None]
+    questions = [(dataset.query(each.query_id).text, each.old.text or "") for each in gone]
+    hits = dict(zip(map(id, gone), search_for(questions, documents, embedder), strict=True))
+    for each in passages:
+        yield replace(each, candidates=hits[id(each)]) if id(each) in hits else each

@@ -7,7 +7,9 @@ import pytest
 from raglift.errors import ConfigurationError
 from raglift.metrics.rank_measures import RR
 from raglift.results.comparison import compare
+from raglift.results.evaluation import load_evaluation
 from raglift.running.evaluation import evaluate
+from raglift.running.scoring import rescore
 from raglift.testing.fakes import FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
@@ -94,6 +96,41 @@ def test_other_tags_and_other_documents_are_noted():
     assert compare({"a": first, "b": documents}, primary="rr@3").notes == (
         "the documents of the dataset differ between a and b; questions and labels do not",
     )
+
+
+def test_labels_of_another_version_of_the_documents_lead_to_the_update_of_labels(tmp_path):
+    old, new = (Document("d", f"{words} {TEXTS['q0']}") for words in ("Once", "Now"))
+    places = [Passage(TEXTS["q0"], "d", len(words), len(words) + len(TEXTS["q0"])) for words in ("Once ", "Now ")]
+    first, second = (query("q0", facts=(Fact((place,)),)) for place in places)
+    runs = {"a": measured(first, documents=(old,)), "b": measured(second, documents=(new,))}
+    saved = {name: load_evaluation(run.save(tmp_path / name)) for name, run in runs.items()}
+    for systems in (runs, saved):
+        with pytest.raises(ConfigurationError, match="the labels of 1 question differ") as caught:
+            compare(systems, primary="rr@3")
+        assert "raglift labels update OLD NEW" in str(caught.value)
+        assert "--runs BEFORE AFTER" in str(caught.value)
+    # Over the same documents, or unknown ones, it is no matter of versions
+    corrected = measured(query("q0", text="Once the answer"), documents=(old,))
+    for other in (corrected, measured(query("q0", text="Once the answer"))):
+        with pytest.raises(ConfigurationError) as caught:
+            compare({"a": runs["a"], "b": other}, primary="rr@3")
+        assert "labels update" not in str(caught.value)
+
+
+def test_a_run_over_other_documents_is_noted_also_where_it_was_scored_again():
+    old, new = (measured(query("q0"), documents=(Document("d", words),)) for words in ("once", "now"))
+    again = rescore(old, labels=new.dataset, metrics=["rr"], ks=[3])
+    (note,) = compare({"a": again, "b": new}, primary="rr@3").notes
+    assert note == "the documents of the dataset differ between a and b; questions and labels do not"
+    assert (
+        compare({"a": rescore(new, labels=new.dataset, metrics=["rr"], ks=[3]), "b": new}, primary="rr@3").notes == ()
+    )
+
+
+def test_questions_that_updated_labels_lack_are_left_out():
+    whole = measured(query("q0"), query("q1"), documents=(Document("d", "once"),))
+    waiting = measured(query("q0"), documents=(Document("d", "now"),))
+    assert compare({"a": whole, "b": waiting}, primary="rr@3").query_ids == ("q0",)
 
 
 JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")

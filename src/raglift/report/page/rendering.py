@@ -16,6 +16,7 @@ from raglift.analysis.paired_statistics import primary_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document
 from raglift.rendering.presenting import Presentable, sections_of
+from raglift.report.page.decisions import SCRIPT, STYLE, fingerprint
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
 from raglift.report.page.query_browser import packed
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from raglift.report.page.decisions import Decision
     from raglift.report.page.query_browser import DrillDown
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -105,6 +107,8 @@ class Page(Document):
 
     queries: DrillDown | None = None
     """None where there is nothing to show of them."""
+    decisions: tuple[Decision, ...] = ()
+    """What its reader is asked to decide."""
 
 
 def render(document: Page) -> str:
@@ -125,10 +129,11 @@ def render(document: Page) -> str:
         definitions.use(document.queries.metrics)
     has_sessions = document.queries is not None and any(any(one.sessions) for one in document.queries.queries)
     browser = BROWSER if document.queries is not None else ()
-    scripts = [one_script(*map(asset, (*SHELL, *(SESSIONS if has_sessions else ()), *browser)))]
+    deciding = (SCRIPT,) if document.decisions else ()
+    scripts = [one_script(*map(asset, (*SHELL, *(SESSIONS if has_sessions else ()), *browser, *deciding)))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
-    styles = (*STYLES, *(SESSION_STYLES if has_sessions else ()), PRINT)
+    styles = (*STYLES, *(SESSION_STYLES if has_sessions else ()), *([STYLE] if deciding else ()), PRINT)
     style = "\n".join(map(asset, styles))
     content = {
         "document": document,
@@ -140,6 +145,7 @@ def render(document: Page) -> str:
         "facts": sum(share.count for share in document.shares),
         "definitions": definitions,
         "folded": _FOLDED,
+        "decisions_page": fingerprint(document.decisions),
         "has_details": bool(
             document.measured
             or document.tiles
