@@ -72,14 +72,19 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
     space and wrapping, quotation marks, the numbers of headings and lists, the language after a fence of code. A place
     is certain if
 
-    - its document has not changed;
+    - its document has not changed, or in its format or name alone;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
-      it), occur once in its document, or once in all of them, before and now;
-    - or the passage occurs once in all documents, before and now, and has 30 letters (60 in another document);
+      it), occur once in its document, before and now;
+    - or it is the only such text in its document, before and now, between the same neighbours, or with 20 letters;
+    - or it is the only such text that is gone from a document and the only one that is new in another, it has 40
+      letters or the same text around it, and nothing like it is left in its document;
     - or the label is all of a document, which is still there.
 
-    A label of whole paragraphs must be whole lines again. All else is for a person to decide: places are proposed by
-    the lines that are left of a passage, by the text around it, and by likeness; none of them decides.
+    A Chinese, Japanese or Korean letter counts as three. The same words may say something else: so a label of whole
+    paragraphs must be whole paragraphs again, and the rest of a sentence must be the same; a number that differs must
+    be one of a list; an item without its neighbours must be below the same heading; and what was neither a comment nor
+    a quotation must not be one. All else is for a person to decide: places are proposed by the lines that are left of a
+    passage, by the text around it, and by likeness; none of them decides.
 
     Args:
         dataset: the labels, and the documents that they are about.
@@ -211,9 +216,9 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
             outcomes.append(_Outcome("gone", exact.rule, place))
         else:
             outcomes.append(_certain(before, spot, place, exact, now))
-    proposed = propose([each for _, each in undecided], before, now)
-    for (number, each), candidates in zip(undecided, proposed, strict=True):
-        kind = _kind(each, candidates, own.partner(each.spot.document))
+    proposed = propose([lost for _, lost in undecided], before, now)
+    for (number, lost), candidates in zip(undecided, proposed, strict=True):
+        kind = _kind(lost, candidates, own.partner(lost.spot.document))
         outcomes[number] = replace(outcomes[number], kind=kind, candidates=candidates)
     return outcomes
 
