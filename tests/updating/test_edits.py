@@ -183,6 +183,7 @@ COVER = {
     "a.md": "## Covered\n\n- Damage to the battery that is caused by water or by frost in winter.\n- Theft.\n\n"
     "## Not covered\n\n- Wear of the tyres.\n"
 }
+FAQ = {"faq.md": f"# Questions\n\nIs smoking allowed in the yard?\n\nYes.\n\n{LAMP}\n"}
 FOG = one(TOWERS, "horn.md", HORN)
 FOOTER = one(TOWERS, "lamp.md", FOOT)
 UNWANTED = one(TOWERS, "horn.md", HORN, grade=0)
@@ -334,6 +335,9 @@ CASES = (
          each(lambda text: text + "\nMore.\n"), "a.md"),
     Case("short, its surroundings changed", one(SHORT, "a.md", "Closed."), "ambiguous",
          sub("a.md", "The yard is in Velle.", "The yard and the office are on the island now.")),
+    Case("short, the question before it changed", one(FAQ, "faq.md", "Yes."), "ambiguous",
+         sub("faq.md", "allowed in the yard", "forbidden in the yard")),
+    Case("short, something else changed", one(FAQ, "faq.md", "Yes."), "unchanged", add("faq.md", "\nMore.\n")),
     Case("judged irrelevant, moved", UNWANTED,
          "moved", both(sub("horn.md", HORN, "-"), add("boat.md", "\n" + HORN)), "boat.md"),
     Case("judged irrelevant, gone", UNWANTED, "gone",

@@ -132,21 +132,30 @@ class OwnPlaces:
             return spot._replace(document=inside[0].document), SAME_DOCUMENT
         if max(len(beside), len(inside)) > _MOST:
             return None, ""
+        is_short = letters(self._old.text(spot)) < _LONG_IN_DOCUMENT
         best, *others = self._by_context(spot, inside)
         twins = [_shared(self._old, spot, self._old, each) for each in beside if each != spot]
         shared = [*twins, *(self._shared(spot, each.spot) for each in others)]
-        if not any(one[0] >= best.before and one[1] >= best.after for one in shared):
-            text = self._old.texts[spot.document]
-            around = text[spot.start - best.before : spot.start], text[spot.end : spot.end + best.after]
-            if max(map(letters, around)) >= _CONTEXT:
-                return best.spot, SAME_CONTEXT
-        between = self._between_neighbours(spot, beside, inside)
+        is_lone = not any(one[0] >= best.before and one[1] >= best.after for one in shared)
+        if is_lone and self._has_context(spot, best, is_short=is_short):
+            return best.spot, SAME_CONTEXT
+        between = None if is_short else self._between_neighbours(spot, beside, inside)
         if between is not None:
             return between, SAME_ORDER
         lost, _ = self._lost_and_new(before, now)
-        if len(beside) == len(inside) == 1 and not lost and letters(self._old.text(spot)) >= _LONG_IN_DOCUMENT:
+        if len(beside) == len(inside) == 1 and not lost and not is_short:
             return best.spot, ONLY_PLACE
         return None, ""
+
+    def _has_context(self, spot: Spot, found: Found, *, is_short: bool) -> bool:
+        """Whether enough before a passage or after it is the same; of a short one, as Yes., before it and after it."""
+        old, new = self._old.texts[spot.document], self._new.texts[found.spot.document]
+        before, after = old[spot.start - found.before : spot.start], old[spot.end : spot.end + found.after]
+        if not is_short:
+            return max(letters(before), letters(after)) >= _CONTEXT
+        begins = found.before == spot.start == found.spot.start
+        ends = found.after == len(old) - spot.end == len(new) - found.spot.end
+        return (begins or letters(before) >= _CONTEXT) and (ends or letters(after) >= _CONTEXT)
 
     def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
         """Return the only such text between what is the same before and after, if there was one there before."""

@@ -74,8 +74,8 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
 
     - its document has not changed, or in its format or name alone;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
-      it), occur once in its document, before and now;
-    - or it is the only such text in its document, before and now, between the same neighbours, or with 20 letters;
+      it, and on both sides of less than 20 letters, as Yes.), occur once in its document, before and now;
+    - or it is the only such text in its document, before and now, with 20 letters, or between the same neighbours;
     - or it is the only such text that is gone from a document and the only one that is new in another, it has 40
       letters or the same text around it, and nothing like it is left in its document;
     - or the label is all of a document, which is still there.
