@@ -110,11 +110,7 @@ class OwnPlaces:
         if own is None:
             return Exact(rule, rest, is_claimed=len(now) < len(before))
         found = (Found(own, *self._shared(spot, own)), *rest)
-        there = self._new.place(own)
-        was_in = list_of(self._old.documents[spot.document].text, place.start)
-        if rule in (ONLY_PLACE, MOVED, SAME_ORDER) and was_in != list_of(
-            self._new.documents[own.document].text, there.start
-        ):
+        if rule in (ONLY_PLACE, MOVED, SAME_ORDER) and self._is_in_another_list(place, own, rule):
             return Exact("its text is there, but as an item of another list", found)
         doubt = _doubt(found[0], spot, place, self._old, self._new)
         if doubt is not None:
@@ -156,6 +152,13 @@ class OwnPlaces:
         begins = found.before == spot.start == found.spot.start
         ends = found.after == len(old) - spot.end == len(new) - found.spot.end
         return (begins or letters(before) >= _CONTEXT) and (ends or letters(after) >= _CONTEXT)
+
+    def _is_in_another_list(self, place: Place, own: Spot, rule: str) -> bool:
+        """Whether a passage is an item below another heading; between its neighbours, one that was there before."""
+        document = self._old.number[place.doc_id]
+        before = list_of(self._old.documents[document].text, place.start)
+        now = list_of(self._new.documents[own.document].text, self._new.place(own).start)
+        return before != now and (rule != SAME_ORDER or (now is not None and now in self._old.texts[document]))
 
     def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
         """Return the only such text between what is the same before and after, if there was one there before."""
