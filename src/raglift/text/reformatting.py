@@ -17,7 +17,7 @@ from raglift.text.normalization import NormalizedText, compose_with_offsets, fol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-QUOTES = "'‘’‚‛‹›“”„‟«»「」『』"
+QUOTES = "'‘’‚‛‹›“”„‟«»"
 """Quotation marks that are folded to the straight double one."""
 # After a digit ' are feet or minutes
 _SINGLE_MARK = regex.compile(r"(?<!\d)'")

@@ -29,10 +29,8 @@ _MOST = 500
 """Of a text with more occurrences in a document, none is told from the others."""
 _CONTEXT = 20
 """Letters around a passage that have to be the same, before it or after it."""
-_LONG = 40
-"""Letters of a text that is not written twice by chance in one collection of documents …"""
-_LONG_IN_DOCUMENT = 20
-"""… and in one document."""
+_LONG = 20
+"""Letters of a text that is not written twice by chance."""
 _NEAR = 400
 """Characters to the next text that is the same in both versions of a document, before a passage or after it."""
 _ALIKE = 85.0
@@ -128,10 +126,12 @@ class OwnPlaces:
             return spot._replace(document=inside[0].document), SAME_DOCUMENT
         if max(len(beside), len(inside)) > _MOST:
             return None, ""
-        is_short = letters(self._old.text(spot)) < _LONG_IN_DOCUMENT
+        is_short = letters(self._old.text(spot)) < _LONG
         best, *others = self._by_context(spot, inside)
         twins = [_shared(self._old, spot, self._old, each) for each in beside if each != spot]
         shared = [*twins, *(self._shared(spot, each.spot) for each in others)]
+        if any(self._contradicts(spot, each, best) for each in others):
+            return None, ""
         is_lone = not any(one[0] >= best.before and one[1] >= best.after for one in shared)
         if is_lone and self._has_context(spot, best, is_short=is_short):
             return best.spot, SAME_CONTEXT
@@ -139,19 +139,22 @@ class OwnPlaces:
         if between is not None:
             return between, SAME_ORDER
         lost, _ = self._lost_and_new(before, now)
-        if len(beside) == len(inside) == 1 and not lost and not is_short:
-            return best.spot, ONLY_PLACE
+        is_only = len(beside) == len(inside) == 1 and not lost and len(now) <= _MOST
+        if is_only and letters(self._old.text(spot)) >= _LONG:
+            elsewhere = (each for each in self._by_context(spot, now) if each.spot != best.spot)
+            if not any(self._contradicts(spot, each, best) for each in elsewhere):
+                return best.spot, ONLY_PLACE
         return None, ""
 
     def _has_context(self, spot: Spot, found: Found, *, is_short: bool) -> bool:
         """Whether enough before a passage or after it is the same; of a short one, as Yes., before it and after it."""
         old, new = self._old.texts[spot.document], self._new.texts[found.spot.document]
-        before, after = old[spot.start - found.before : spot.start], old[spot.end : spot.end + found.after]
+        before, after = self._letters_around(spot, found)
         if not is_short:
-            return max(letters(before), letters(after)) >= _CONTEXT
+            return max(before, after) >= _CONTEXT
         begins = found.before == spot.start == found.spot.start
         ends = found.after == len(old) - spot.end == len(new) - found.spot.end
-        return (begins or letters(before) >= _CONTEXT) and (ends or letters(after) >= _CONTEXT)
+        return (begins or before >= _CONTEXT) and (ends or after >= _CONTEXT)
 
     def _is_in_another_list(self, place: Place, own: Spot, rule: str) -> bool:
         """Whether a passage is an item below another heading; between its neighbours, one that was there before."""
@@ -189,10 +192,8 @@ class OwnPlaces:
         if lost != {spot.document: 1} or len(places) != 1:
             return None, f"{times}; nothing decides which place is its own"
         own = places[0]
-        shared = self._shared(spot, own)
-        text = self._old.texts[spot.document]
-        around = text[spot.start - shared[0] : spot.start], text[spot.end : spot.end + shared[1]]
-        if letters(self._old.text(spot)) < _LONG and max(map(letters, around)) < _CONTEXT:
+        around = self._letters_around(spot, Found(own, *self._shared(spot, own)))
+        if letters(self._old.text(spot)) < _LONG and max(around) < _CONTEXT:
             return None, "its text is in another document, but it is short, and the text around it is another"
         partner = self._partners.get(spot.document)
         if partner is not None and partial_ratio(self._old.text(spot), self._new.texts[partner]) >= _ALIKE:
@@ -206,6 +207,18 @@ class OwnPlaces:
         partner_of = {new: old for old, new in self._partners.items()}
         new = {n: count - were[partner_of.get(n, -1)] for n, count in are.items()}
         return {n: count for n, count in lost.items() if count > 0}, {n: count for n, count in new.items() if count > 0}
+
+    def _contradicts(self, spot: Spot, other: Found, best: Found) -> bool:
+        """Whether another place has more of the text before the passage, or after it, than the best."""
+        is_more = other.before > best.before, other.after > best.after
+        around = self._letters_around(spot, other)
+        return any(more and count >= _CONTEXT for more, count in zip(is_more, around, strict=True))
+
+    def _letters_around(self, spot: Spot, found: Found) -> tuple[int, int]:
+        """Return how many letters are the same before a passage, and after it."""
+        text = self._old.texts[spot.document]
+        before, after = text[spot.start - found.before : spot.start], text[spot.end : spot.end + found.after]
+        return letters(before), letters(after)
 
     def _by_context(self, spot: Spot, now: Sequence[Spot]) -> list[Found]:
         """Return places, those with most in common around them first."""

@@ -45,6 +45,8 @@ _DISTANCES = (0, 120, 300)
 """… at these distances."""
 _COMMON = 20
 """What occurs more often says nothing of a place."""
+_MOST_GROUPS = 8
+"""So many places with parts of a passage are compared with it."""
 _LONGEST = 4000
 """Characters that are compared."""
 _SHOWN = 3
@@ -169,9 +171,9 @@ def _near_votes(
     by_document: dict[int, list[_Vote]] = defaultdict(list)
     for vote in votes:
         by_document[vote.spot.document].append(vote)
-    for of in by_document.values():
-        for group in _groups(of, tolerance):
-            yield from _of_group(passage, group, old, new)
+    groups = [group for of in by_document.values() for group in _groups(of, tolerance)]
+    for group in sorted(groups, key=lambda group: -sum(vote.weight for vote in group))[:_MOST_GROUPS]:
+        yield from _of_group(passage, group, old, new)
 
 
 def _groups(votes: list[_Vote], tolerance: int) -> Iterator[list[_Vote]]:

@@ -72,19 +72,22 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
     space and wrapping, quotation marks, the numbers of headings and lists, the language after a fence of code. A place
     is certain if
 
-    - its document has not changed, or in its format or name alone;
+    - its document has not changed, but for its format;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
       it, and on both sides of less than 20 letters, as Yes.), occur once in its document, before and now;
-    - or it is the only such text in its document, before and now, with 20 letters, or between the same neighbours;
-    - or it is the only such text that is gone from a document and the only one that is new in another, it has 40
-      letters or the same text around it, and nothing like it is left in its document;
+    - or it is the only such text between what is the same before it and after it in its document;
+    - or its document, or all documents together, had one such place and have one now, and it has 20 letters; in another
+      document, if nothing like it is left in its own;
     - or the label is all of a document, which is still there.
 
-    A Chinese, Japanese or Korean letter counts as three. The same words may say something else: so a label of whole
-    paragraphs must be whole paragraphs again, and the rest of a sentence must be the same; a number that differs must
-    be one of a list; an item without its neighbours must be below the same heading; and what was neither a comment nor
-    a quotation must not be one. All else is for a person to decide: places are proposed by the lines that are left of a
-    passage, by the text around it, and by likeness; none of them decides.
+    A document that is gone is the one with a new id that has at least half of its lines (a tenth if the file has the
+    same name). A Chinese, Japanese or Korean letter counts as three.
+
+    The same words may say something else: so a label of whole paragraphs must be whole paragraphs again, and the rest
+    of a sentence must be the same; a number that differs must be one of a list; an item without its neighbours must be
+    below the same heading; and what was neither a comment nor a quotation must not be one. All else is for a person to
+    decide: places are proposed by the lines that are left of a passage, by the text around it, and by likeness; none of
+    them decides.
 
     Args:
         dataset: the labels, and the documents that they are about.
