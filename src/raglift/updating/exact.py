@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio
 
-from raglift.updating.folded import is_whole_blocks, is_whole_lines
+from raglift.updating.folded import is_set_aside, is_whole_blocks, letters, list_of, rest_of_sentence
 from raglift.updating.pairing import anchors_of, partners_of
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Exact(NamedTuple):
     """Whether it is certain, and in its document among the same text."""
     is_claimed: bool = False
     """Whether the text is at fewer places than before."""
-    is_extended: bool = False
-    """Whether more was written into its paragraph."""
+    is_edited: bool = False
+    """Whether its words are the same, but its paragraph, its sentence or a number is another."""
 
 
 class OwnPlaces:
@@ -101,22 +101,23 @@ class OwnPlaces:
         here = self._partners.get(spot.document)
         beside = [each for each in before if each.document == spot.document]
         inside = [each for each in now if each.document == here]
-        own, rule = self._in_document(spot, beside, inside, before, now)
+        own, rule = self._in_document(spot, beside, inside, now)
         if own is None:
             own, rule = self._elsewhere(spot, before, now)
-        rest = () if len(now) > _MOST else tuple(each for each in self._by_context(spot, now) if each.spot != own)
+        rest = tuple(each for each in self._by_context(spot, now) if each.spot != own)
         if own is None:
             return Exact(rule, rest, is_claimed=len(now) < len(before))
         found = (Found(own, *self._shared(spot, own)), *rest)
-        if is_whole_blocks(self._old.documents[spot.document].text, place.start, place.end):
-            there = self._new.place(own, with_number=True)
-            if not is_whole_lines(self._new.documents[own.document].text, there.start, there.end):
-                return Exact("its text is there, and more in the same paragraph", found, is_extended=True)
+        if rule in (ONLY_PLACE, MOVED, SAME_ORDER) and self._is_in_another_list(place, own, rule):
+            return Exact("its text is there, but as an item of another list", found)
+        doubt = _doubt(found[0], spot, place, self._old, self._new)
+        if doubt is not None:
+            return Exact(doubt, found, is_edited=True)
         stays = self._new.documents[own.document].id == place.doc_id and rule not in (ONLY_PLACE, MOVED)
         return Exact(rule, found, is_certain=True, stays=stays)
 
     def _in_document(
-        self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot], before: Sequence[Spot], now: Sequence[Spot]
+        self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot], now: Sequence[Spot]
     ) -> tuple[Spot | None, str]:
         """Return the own place in the passage's own document, and the rule."""
         if not inside:
@@ -125,23 +126,41 @@ class OwnPlaces:
             return spot._replace(document=inside[0].document), SAME_DOCUMENT
         if max(len(beside), len(inside)) > _MOST:
             return None, ""
+        is_short = letters(self._old.text(spot)) < _LONG
         best, *others = self._by_context(spot, inside)
         twins = [_shared(self._old, spot, self._old, each) for each in beside if each != spot]
         shared = [*twins, *(self._shared(spot, each.spot) for each in others)]
-        around = self._letters_around(spot, best)
         if any(self._contradicts(spot, each, best) for each in others):
             return None, ""
-        if max(around) >= _CONTEXT and not any(one[0] >= best.before and one[1] >= best.after for one in shared):
+        is_lone = not any(one[0] >= best.before and one[1] >= best.after for one in shared)
+        if is_lone and self._has_context(spot, best, is_short=is_short):
             return best.spot, SAME_CONTEXT
-        between = self._between_neighbours(spot, beside, inside)
+        between = None if is_short else self._between_neighbours(spot, beside, inside)
         if between is not None:
             return between, SAME_ORDER
         is_only = len(beside) == len(inside) == 1 and len(now) <= _MOST
-        if is_only and _letters(self._old.text(spot)) >= _LONG:
+        if is_only and not is_short:
             elsewhere = (each for each in self._by_context(spot, now) if each.spot != best.spot)
             if not any(self._contradicts(spot, each, best) for each in elsewhere):
                 return best.spot, ONLY_PLACE
         return None, ""
+
+    def _has_context(self, spot: Spot, found: Found, *, is_short: bool) -> bool:
+        """Whether enough before a passage or after it is the same; of a short one, as Yes., before it and after it."""
+        old, new = self._old.texts[spot.document], self._new.texts[found.spot.document]
+        before, after = self._letters_around(spot, found)
+        if not is_short:
+            return max(before, after) >= _CONTEXT
+        begins = found.before == spot.start == found.spot.start
+        ends = found.after == len(old) - spot.end == len(new) - found.spot.end
+        return (begins or before >= _CONTEXT) and (ends or after >= _CONTEXT)
+
+    def _is_in_another_list(self, place: Place, own: Spot, rule: str) -> bool:
+        """Whether a passage is an item below another heading; between its neighbours, one that was there before."""
+        document = self._old.number[place.doc_id]
+        before = list_of(self._old.documents[document].text, place.start)
+        now = list_of(self._new.documents[own.document].text, self._new.place(own).start)
+        return before != now and (rule != SAME_ORDER or (now is not None and now in self._old.texts[document]))
 
     def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
         """Return the only such text between what is the same before and after, if there was one there before."""
@@ -158,7 +177,10 @@ class OwnPlaces:
         are = [each for each in inside if c <= each.start and each.end <= d]
         if len(were) != 1 or len(are) != 1:
             return None
-        is_near = max(spot.start - a, are[0].start - c) <= _NEAR or max(b - spot.end, d - are[0].end) <= _NEAR
+        # The beginning and the end of a document are no neighbours: all between them may be another text
+        is_near = (first >= 0 and max(spot.start - a, are[0].start - c) <= _NEAR) or (
+            last < len(anchors) and max(b - spot.end, d - are[0].end) <= _NEAR
+        )
         return are[0] if is_near else None
 
     def _elsewhere(self, spot: Spot, before: Sequence[Spot], now: Sequence[Spot]) -> tuple[Spot | None, str]:
@@ -170,7 +192,7 @@ class OwnPlaces:
             return None, f"{times}; nothing decides which place is its own"
         own = places[0]
         around = self._letters_around(spot, Found(own, *self._shared(spot, own)))
-        if _letters(self._old.text(spot)) < _LONG and max(around) < _CONTEXT:
+        if letters(self._old.text(spot)) < _LONG and max(around) < _CONTEXT:
             return None, "its text is in another document, but it is short, and the text around it is another"
         partner = self._partners.get(spot.document)
         if partner is not None and partial_ratio(self._old.text(spot), self._new.texts[partner]) >= _ALIKE:
@@ -189,21 +211,44 @@ class OwnPlaces:
         """Whether another place has more of the text before the passage, or after it, than the best."""
         is_more = other.before > best.before, other.after > best.after
         around = self._letters_around(spot, other)
-        return any(more and letters >= _CONTEXT for more, letters in zip(is_more, around, strict=True))
+        return any(more and count >= _CONTEXT for more, count in zip(is_more, around, strict=True))
 
     def _letters_around(self, spot: Spot, found: Found) -> tuple[int, int]:
         """Return how many letters are the same before a passage, and after it."""
         text = self._old.texts[spot.document]
         before, after = text[spot.start - found.before : spot.start], text[spot.end : spot.end + found.after]
-        return _letters(before), _letters(after)
+        return letters(before), letters(after)
 
     def _by_context(self, spot: Spot, now: Sequence[Spot]) -> list[Found]:
         """Return places, those with most in common around them first."""
+        if len(now) > _MOST:
+            return [Found(each, 0, 0) for each in now]
         found = (Found(each, *self._shared(spot, each)) for each in now)
         return sorted(found, key=lambda each: -each.before - each.after)
 
     def _shared(self, spot: Spot, other: Spot) -> tuple[int, int]:
         return _shared(self._old, spot, self._new, other)
+
+
+def _doubt(own: Found, spot: Spot, place: Place, old: FoldedDocuments, new: FoldedDocuments) -> str | None:
+    """Return why the same words may say something else at the place found; None if they do not."""
+    there = new.place(own.spot, with_number=old.has_number(spot, place))
+    before, now = old.numbers(place), new.numbers(there)
+    if not all(is_listed for each, is_listed in (before | now).items() if (each in before) != (each in now)):
+        return "its text is there, with another number"
+    text, document = old.documents[spot.document].text, new.documents[own.spot.document].text
+    if old.texts[spot.document] == new.texts[own.spot.document]:
+        return None
+    if is_set_aside(document, there.start) and not is_set_aside(text, place.start):
+        return "its text is in a comment or a quotation"
+    if is_whole_blocks(text, place.start, place.end):
+        there = new.place(own.spot, with_number=True)
+        is_whole = is_whole_blocks(document, there.start, there.end)
+        return None if is_whole else "its text is there, and more in the same paragraph"
+    head, tail = rest_of_sentence(text, place.start, place.end)
+    if own.before < len(head) or own.after < len(tail):
+        return "its text is there, but the rest of its sentence is another"
+    return None
 
 
 def _shared(old: FoldedDocuments, spot: Spot, new: FoldedDocuments, other: Spot) -> tuple[int, int]:
@@ -221,7 +266,3 @@ def _same(one: str, two: str) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
     return low
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))

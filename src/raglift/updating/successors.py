@@ -17,7 +17,7 @@ from rapidfuzz.fuzz import partial_ratio_alignment
 from raglift.auditing.records import Place
 from raglift.matching.nearest import nearest_passages
 from raglift.text.reformatting import fold_format
-from raglift.updating.folded import Spot, is_whole_lines, whole_lines
+from raglift.updating.folded import Spot, is_whole_lines, letters, whole_lines
 from raglift.updating.records import Candidate
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 SAME_TEXT = "it has the same text"
 SOME_LINES = "it has some of its lines"
+BESIDE = "it is beside the same neighbour"
 """Reasons of candidates."""
-_SENTENCES = re.compile(r"(?<=[.!?;:。！？])\s+")
+_SENTENCES = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])\s*")
 _BREAK = re.compile(r"(?<=[.!?])[\"')\]*_”’]*\s+|\s*\n\s*")
 """What stands between two sentences."""
 _TO_SENTENCE = 60
@@ -49,6 +50,8 @@ _MOST_GROUPS = 8
 _LONGEST = 4000
 """Characters that are compared."""
 _SHOWN = 3
+_BESIDE = -0.2
+"""What is beside one neighbour may be another passage that was there before."""
 _LEAST = 0.5
 """Likeness of a text that is proposed without a line or a neighbour in common."""
 
@@ -90,21 +93,18 @@ def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocu
         new: the documents as they are now.
     """
     pieces = [tuple(_pieces(each, old)) for each in passages]
-    numbers: dict[str, int] = {}
-    for piece in (piece for of in pieces for piece in of):
-        numbers.setdefault(piece.text, len(numbers))
-    spots = new.find(list(numbers), "look for parts of passages")
+    spots = new.find({piece.text: (False, False) for of in pieces for piece in of}, "look for parts of passages")
     ranked: list[list[tuple[float, Candidate]]] = []
     for passage, of in zip(passages, pieces, strict=True):
         here = new.number.get(passage.place.doc_id)
-        votes = [vote for piece in of for vote in _votes(piece, spots[numbers[piece.text]], here)]
+        votes = [vote for piece in of for vote in _votes(piece, spots[piece.text], here)]
         ranked.append([*_word_for_word(passage, new), *_near_votes(passage, votes, old, new)])
-    lost = [number for number, found in enumerate(ranked) if not found]
+    lost = [number for number, found in enumerate(ranked) if not any(weight >= _LEAST for weight, _ in found)]
     texts = [old.source(passages[number].place) for number in lost]
     for number, near in zip(lost, nearest_passages(texts, new.documents), strict=True):
         spot = None if near is None else new.spot(Place(near.doc_id, near.start, near.end))
         if spot is not None:
-            ranked[number] = list(_compared(passages[number], spot, "it is the most similar text", old, new))
+            ranked[number] += _compared(passages[number], spot, "it is the most similar text", old, new)
     return [_best(of) for of in ranked]
 
 
@@ -130,14 +130,14 @@ def _pieces(passage: Undecided, old: FoldedDocuments) -> Iterator[_Piece]:
     own = text[spot.start : spot.end]
     lines = [fold_format(line).text for line in old.source(passage.place).splitlines()]
     for part in dict.fromkeys([*lines, *_SENTENCES.split(own)]):
-        if _letters(part) >= _FEWEST and part != own and (offset := own.find(part)) >= 0:
+        if letters(part) >= _FEWEST and part != own and (offset := own.find(part)) >= 0:
             yield _Piece(part, offset, "in")
     for distance in _DISTANCES:
         start, end = spot.start - distance, spot.end + distance
         before, after = text[max(0, start - _AROUND) : max(start, 0)], text[end : end + _AROUND]
-        if (cut := before.partition(" ")[2].strip()) and _letters(cut) >= _FEWEST:
+        if (cut := (before.partition(" ")[2] or before).strip()) and letters(cut) >= _FEWEST:
             yield _Piece(cut, -distance - len(cut) - 1, "near" if distance else "before")
-        if (cut := after.rpartition(" ")[0].strip()) and _letters(cut) >= _FEWEST:
+        if (cut := (after.rpartition(" ")[0] or after).strip()) and letters(cut) >= _FEWEST:
             yield _Piece(cut, len(own) + distance + 1, "near" if distance else "after")
 
 
@@ -147,7 +147,7 @@ def _votes(piece: _Piece, spots: Sequence[Spot], here: int | None) -> Iterator[_
         spots = [spot for spot in spots if spot.document == here]
     if len(spots) <= _COMMON:
         for spot in spots:
-            yield _Vote(piece, spot, _letters(piece.text) / len(spots))
+            yield _Vote(piece, spot, letters(piece.text) / len(spots))
 
 
 # What is proposed: the text at these places.
@@ -219,9 +219,9 @@ def _of_group(
         lo, hi = min(vote.spot.start for vote in inside), max(vote.spot.end for vote in inside)
         if hi - lo <= 3 * length + 500:
             low, high = (lo, hi) if near is None else (min(low, lo), max(high, hi))
-    survived = sum(_letters(vote.piece.text) for vote in inside) / max(_letters(own), 1)
-    reason = SOME_LINES if inside else "it is beside the same neighbour"
-    bonus = min(survived, 1) + (0.3 if gap is not None else 0.15 if before or after else 0)
+    survived = sum(letters(vote.piece.text) for vote in inside) / max(letters(own), 1)
+    reason = SOME_LINES if inside else BESIDE
+    bonus = min(survived, 1) + (0.3 if gap is not None else 0.15 if before or after else 0) if inside else _BESIDE
     yield from _compared(passage, Spot(document, low, high), reason, old, new, bonus)
 
 
@@ -254,6 +254,7 @@ def _compared(
     compared = [(_likeness(old.text(passage.spot), new.source(each)), each) for each in widened]
     likeness, place = max(compared, key=lambda pair: pair[0])
     found = new.source(place)
+    reason = SAME_TEXT if old.text(passage.spot) == fold_format(found).text else reason
     if bonus or likeness >= _LEAST:
         same = 0.1 * (place.doc_id == own.doc_id)
         yield likeness + bonus + same, Candidate(place, found, likeness, reason)
@@ -273,7 +274,3 @@ def _sentences(document: Document, place: Place) -> Iterator[Place]:
         for end in [*ends[:_MOST_SENTENCES], *[last] * (last == len(document.text))]:
             if start < end:
                 yield Place(place.doc_id, start, end)
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import unicodedata
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,20 +15,22 @@ from raglift.auditing.records import Place
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
 from raglift.matching.chunk_index import find_places
+from raglift.text.normalization import bounded_marks
 from raglift.text.reformatting import QUOTES, straight_quotes
+from raglift.types.dataset import Dataset
 from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
 from raglift.updating.placing import passage_at
 from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
 from raglift.updating.searching import search_for
-from raglift.updating.successors import SAME_TEXT, SOME_LINES, Undecided, propose
+from raglift.updating.successors import BESIDE, SAME_TEXT, SOME_LINES, Undecided, propose
+from raglift.utilities.validation import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.datasets.documents import DocumentSource
     from raglift.retrieval.embedding import Embedder
-    from raglift.types.dataset import Dataset
     from raglift.types.documents import Document
     from raglift.types.labels import Passage
     from raglift.updating.exact import Exact
@@ -68,17 +74,20 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
 
     - its document has not changed, but for its format;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
-      it), occur once in its document, before and now;
+      it, and on both sides of less than 20 letters, as Yes.), occur once in its document, before and now;
     - or it is the only such text between what is the same before it and after it in its document;
     - or its document, or all documents together, had one such place and have one now, and it has 20 letters; in another
       document, if nothing like it is left in its own;
     - or the label is all of a document, which is still there.
 
     A document that is gone is the one with a new id that has at least half of its lines (a tenth if the file has the
-    same name).
+    same name). A Chinese, Japanese or Korean letter counts as three.
 
-    A label of whole paragraphs must be whole lines again. All else is for a person to decide: places are proposed by
-    the lines that are left of a passage, by the text around it, and by likeness; none of them decides.
+    The same words may say something else: so a label of whole paragraphs must be whole paragraphs again, and the rest
+    of a sentence must be the same; a number that differs must be one of a list; an item without its neighbours must be
+    below the same heading; and what was neither a comment nor a quotation must not be one. All else is for a person to
+    decide: places are proposed by the lines that are left of a passage, by the text around it, and by likeness; none of
+    them decides.
 
     Args:
         dataset: the labels, and the documents that they are about.
@@ -89,9 +98,20 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
         What became of each passage, with a proof; `updated` is the dataset with the labels that are certain.
 
     Raises:
-        ConfigurationError: the dataset has no documents, or no label names text.
-        DatasetError: the new documents cannot be read, or there are none.
+        ConfigurationError: the dataset is none or has no documents, no label names text, or there are no new
+            documents.
+        DatasetError: the new documents cannot be read.
     """
+    if not isinstance(dataset, Dataset):
+        raise ConfigurationError(
+            f"update_labels: found {described(dataset)} as the dataset; expected a Dataset, from load_dataset() or "
+            "Dataset.from_dict()"
+        )
+    if not (documents is None or isinstance(documents, (Iterable, os.PathLike))):
+        raise ConfigurationError(
+            f"update_labels: found {described(documents)} as the new documents; expected Document objects, a mapping "
+            "from id to text, or the path to a file or folder"
+        )
     new = read_documents(documents)
     if not dataset.documents:
         raise ConfigurationError(
@@ -163,7 +183,7 @@ def _at_once(label: _Label, old: Mapping[str, str], new: Mapping[str, Document])
             continue
         if document.text == old[place.doc_id]:
             return _Outcome("unchanged", "its document has not changed", place, place)
-        is_whole = place.start == 0 and place.end == len(old[place.doc_id])
+        is_whole = passage.start == 0 and place.end == len(old[place.doc_id])
         if is_whole and "\n\n" in old[place.doc_id].strip() and document.text.strip():
             rule = "the label is all of a document, which is still there"
             return _Outcome("unchanged", rule, place, Place(place.doc_id, 0, len(document.text)))
@@ -178,10 +198,13 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
         return []
     before, now = FoldedDocuments(old, "read the old documents"), FoldedDocuments(new, "read the new documents")
     spots = [before.spot(place) for place in places]
-    texts = {before.text(spot): None for spot in spots if spot is not None}
-    numbers = {text: number for number, text in enumerate(texts)}
-    found_before = before.find(list(texts), "look for labels in the old documents")
-    found_now = now.find(list(texts), "look for labels in the new documents")
+    texts: dict[str, tuple[bool, bool]] = {}
+    for each in filter(None, spots):
+        begins, ends = texts.get(before.text(each), (False, False))
+        cuts = before.cuts(each)
+        texts[before.text(each)] = (begins or cuts[0], ends or cuts[1])
+    found_before = before.find(texts, "look for labels in the old documents")
+    found_now = now.find(texts, "look for labels in the new documents")
     own = OwnPlaces(before, now)
     outcomes: list[_Outcome] = []
     undecided: list[tuple[int, Undecided]] = []
@@ -189,16 +212,16 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
         if spot is None:
             outcomes.append(_Outcome("gone", "it has no words", place))
             continue
-        number = numbers[before.text(spot)]
-        exact = own.find(spot, place, found_before[number], found_now[number])
+        text = before.text(spot)
+        exact = own.find(spot, place, found_before[text], found_now[text])
         if not exact.is_certain:
             undecided.append((len(outcomes), Undecided(spot, place, exact)))
             outcomes.append(_Outcome("gone", exact.rule, place))
         else:
             outcomes.append(_certain(before, spot, place, exact, now))
-    proposed = propose([each for _, each in undecided], before, now)
-    for (number, each), candidates in zip(undecided, proposed, strict=True):
-        kind = _kind(each, candidates, own.partner(each.spot.document))
+    proposed = propose([lost for _, lost in undecided], before, now)
+    for (number, lost), candidates in zip(undecided, proposed, strict=True):
+        kind = _kind(lost, candidates, own.partner(lost.spot.document))
         outcomes[number] = replace(outcomes[number], kind=kind, candidates=candidates)
     return outcomes
 
@@ -211,16 +234,22 @@ def _certain(old: FoldedDocuments, spot: Spot, place: Place, exact: Exact, new: 
 
 def _changes(old: str, new: str) -> Iterator[str]:
     """Yield what is different of two texts that are the same but for their format."""
-    if old == new:
-        return
-    folded, others = " ".join(old.split()), " ".join(new.split())
-    if folded == others:
+    texts = [unicodedata.normalize("NFC", bounded_marks(text)) for text in (old, new)]
+    if (texts[0] == old) != (texts[1] == new):
+        yield "composed characters"
+    marks, spaces, others = zip(*map(_parts, texts), strict=True)
+    if spaces[0] != spaces[1]:
         yield "white space"
-        return
-    if any(mark in text for text in (old, new) for mark in QUOTES):
+    if marks[0] != marks[1]:
         yield "quotation marks"
-    if straight_quotes(folded) != straight_quotes(others):
+    if others[0] != others[1]:
         yield "numbers or languages of code"
+
+
+def _parts(text: str) -> tuple[list[str], list[str], str]:
+    """Return the quotation marks, the white space, and the text without it and with straight marks."""
+    marks = [mark for mark in text if mark in QUOTES or mark == '"']
+    return marks, re.findall(r"\s+", text), straight_quotes("".join(text.split()))
 
 
 def _kind(passage: Undecided, candidates: Sequence[Candidate], partner: str | None) -> Kind:
@@ -235,9 +264,11 @@ def _kind(passage: Undecided, candidates: Sequence[Candidate], partner: str | No
         return "gone"
     best, exact = candidates[0], passage.exact
     if best.reason == SAME_TEXT:
-        if exact.is_extended:
+        if exact.is_edited:
             return "edited"
         return "elsewhere" if exact.is_claimed else "ambiguous"
+    if best.reason == BESIDE and best.likeness < _MUCH_THE_SAME:
+        return "gone"
     if best.place.doc_id == partner or best.reason == SOME_LINES:
         return "edited"
     return "elsewhere" if best.likeness >= _MUCH_THE_SAME else "gone"
