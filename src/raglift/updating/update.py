@@ -159,7 +159,7 @@ def _at_once(label: _Label, old: Mapping[str, str], new: Mapping[str, Document])
         if document.text == old[place.doc_id]:
             return _Outcome("unchanged", "its document has not changed", place, place)
         is_whole = place.start == 0 and place.end == len(old[place.doc_id])
-        if is_whole and "\n\n" in old[place.doc_id].strip() and document.text.strip():
+        if is_whole and any(end in old[place.doc_id].strip() for end in ("\n\n", "\f")) and document.text.strip():
             rule = "the label is all of a document, which is still there"
             return _Outcome("unchanged", rule, place, Place(place.doc_id, 0, len(document.text)))
     if not label.places:
