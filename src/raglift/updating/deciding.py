@@ -147,9 +147,11 @@ def _decided(passage: UpdatedPassage, choice: Any, here: Location, texts: Mappin
     elif not 0 <= place.start < place.end <= len(texts[place.doc_id]):
         expected = f"0 ≤ start < end ≤ {len(texts[place.doc_id])}, the length of {quoted(place.doc_id)}"
         here.fault(f"the span from {place.start} to {place.end}", expected)
-    elif (there := texts[place.doc_id][place.start : place.end]) != text or not has_words(text):
-        expected = f"the text from {place.start} to {place.end} of {quoted(place.doc_id)}, with words: {quoted(there)}"
-        (here / "text").fault(quoted(text), expected)
+    elif (there := texts[place.doc_id][place.start : place.end]) != text:
+        expected = f"the text there, {quoted(there)}; if the documents changed since, write the page again"
+        (here / "text").fault(f"{quoted(text)} from {place.start} to {place.end} of {quoted(place.doc_id)}", expected)
+    elif not has_words(text):
+        (here / "text").fault(quoted(text), "a text with words")
     else:
         return replace(passage, new=passage_at(passage.old, texts[place.doc_id], place), new_place=place, decided=True)
     return None
