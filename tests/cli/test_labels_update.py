@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,12 @@ def test_labels_that_stay_right_are_no_reason_to_write(run: Run, old: Path, tmp_
     code, out, _ = run("labels", "update", old, new, "--write")
     assert (code, "other offsets" in out) == (0, False)
     assert rl.load_dataset(old / "queries.updated.jsonl", documents=new).query("oil").facts[0].passages[0].text == OIL
+
+
+def test_the_exit_code_is_the_same_if_nobody_reads_the_output(old: Path, new: Path) -> None:
+    command = f"{sys.executable} -m raglift labels update {old} {new} | true"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_a_literal_text_that_moved_is_right_as_it_is(run: Run, old: Path, new: Path) -> None:

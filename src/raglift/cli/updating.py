@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from raglift.adapters.embeddings import embedder_by_name
+from raglift.cli.exits import drop_output
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.datasets.corpora.catalogue import QUERIES
 from raglift.datasets.documents import LINES_SUFFIXES
@@ -59,10 +60,14 @@ def run(request: UpdateLabels) -> None:
         written = update.write(target, labels=labels, overwrite=request.overwrite)
     if request.page is not None:
         write_page(update_page(update, next_step=_after_deciding(request, written)), request.page)
-    if request.as_json:
-        print_json(_as_json(update, written, change))
-    else:
-        _print(update, change, request, written, is_current=is_current)
+    try:
+        if request.as_json:
+            print_json(_as_json(update, written, change))
+        else:
+            _print(update, change, request, written, is_current=is_current)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as with `| head`: the exit code is the same
+        drop_output()
     if update.undecided or not (written or is_current):
         raise typer.Exit(_OPEN)
 
