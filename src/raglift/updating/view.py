@@ -70,7 +70,7 @@ def _notes(update: LabelUpdate) -> Iterator[str]:
     )
     if irrelevant:
         passages = f"{counted(irrelevant, 'passage')} judged irrelevant"
-        yield f"{passages} without a certain place left out; --json and to_frame() have which"
+        yield f"{passages} without a certain place left out (listed by --json and to_frame())"
     dropped = len(update.dataset) - len(update.updated) - len(waiting)
     if dropped:
         yield f"{counted(dropped, 'question')} left out: all of their labels were dropped by decision"
