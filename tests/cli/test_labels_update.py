@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,6 +114,9 @@ def test_decisions_are_applied_and_then_nothing_is_left_to_do(run: Run, old: Pat
     code, out, _ = run("labels", "update", old, new, "--decisions", decisions, "-o", target)
     assert (code, f"Next: raglift evaluate {target} --documents {new}" in out) == (0, True)
     assert rl.load_dataset(target, documents=new).query("oil").facts[0].passages[0].text == NEW_OIL
+    labels = write_labels(tmp_path / "two.jsonl", oil=anchor("fog.md", OIL), other=OIL)
+    code, out, _ = run("labels", "update", labels, new, "--documents", old, "--decisions", decisions)
+    assert (code, f"--decisions {decisions} --page" in out) == (1, True)
     decisions.write_text(json.dumps({**line, "old": "000000000000"}), encoding="utf-8")
     code, _, err = run("labels", "update", old, new, "--decisions", decisions, "-o", tmp_path / "other.jsonl")
     assert (code, "decisions.jsonl:1: old" in err, (tmp_path / "other.jsonl").exists()) == (2, True, False)
@@ -128,9 +133,16 @@ def test_labels_that_stay_right_are_no_reason_to_write(run: Run, old: Path, tmp_
     start = len(f"# Fog\n\n{HORN}\n\n")
     write_labels(old / "queries.jsonl", oil={"doc": "fog.md", "start": start, "end": start + len(OIL)})
     code, out, _ = run("labels", "update", old, new)
-    assert (code, out.rstrip().endswith("--write")) == (1, True)
-    assert run("labels", "update", old, new, "--write")[0] == 0
+    assert (code, "other offsets" in out, out.rstrip().endswith("--write")) == (1, True, True)
+    code, out, _ = run("labels", "update", old, new, "--write")
+    assert (code, "other offsets" in out) == (0, False)
     assert rl.load_dataset(old / "queries.updated.jsonl", documents=new).query("oil").facts[0].passages[0].text == OIL
+
+
+def test_the_exit_code_is_the_same_if_nobody_reads_the_output(old: Path, new: Path) -> None:
+    command = f"{sys.executable} -m raglift labels update {old} {new} | true"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_a_literal_text_that_moved_is_right_as_it_is(run: Run, old: Path, new: Path) -> None:
@@ -195,6 +207,7 @@ def test_another_format_needs_the_name_of_the_new_file(run: Run, old: Path, new:
         (("{old}", "{tmp}/bad.md"), "NUL byte"),
         (("{old}", "{new}", "--encoding", "klingon"), "klingon"),
         (("{old}", "{new}", "-o", "{old}/queries.jsonl", "--overwrite"), "old labels"),
+        (("{old}", "{new}", "-o", "{tmp}/updated.txt"), "a .jsonl file"),
         (("{old}", "{new}", "--page", "{old}/queries.jsonl"), "not a report of raglift"),
         (("{old}", "{new}", "--decisions", "{old}/queries.jsonl"), 'unknown field "id"'),
         (("{old}", "{new}", "--runs", "{tmp}/a", "{tmp}/b"), "no such folder"),

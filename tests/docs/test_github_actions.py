@@ -249,7 +249,7 @@ def test_the_action_measures_and_decides_and_no_input_is_read_as_a_command(tmp_p
 def test_labels_are_looked_for_if_documents_changed_and_labels_did_not(tmp_path: Path, job: Job, changed, ran) -> None:
     """By a stand-in for the command, which says that labels moved."""
     program = tmp_path / "programs" / "raglift"
-    program.write_text('#!/bin/sh\necho "$*" > called.txt\necho "moved 6"\nexit 1\n', encoding="utf-8")
+    program.write_text('#!/bin/sh\necho "$*" > called.txt\necho "mine\n\n6 moved.\n\nkind"\nexit 1\n', encoding="utf-8")
     for folder in ("retrieval", "base/retrieval"):
         (tmp_path / folder / "documents").mkdir(parents=True)
         for name in ("documents/a.md", "queries.jsonl"):
@@ -259,7 +259,10 @@ def test_labels_are_looked_for_if_documents_changed_and_labels_did_not(tmp_path:
     if ran:
         called = (tmp_path / "called.txt").read_text(encoding="utf-8").strip()
         assert called == "labels update -- base/retrieval retrieval/documents"
-        assert (tmp_path / "raglift-results" / "labels.txt").read_text(encoding="utf-8") == "moved 6\n"
+        results = tmp_path / "raglift-results"
+        assert (results / "labels.txt").read_text(encoding="utf-8") == "mine\n\n6 moved.\n\nkind\n"
+        summary = (results / "summary.md").read_text(encoding="utf-8").splitlines()
+        assert ("6 moved." in summary, "mine" in summary, "kind" in summary) == (True, False, False)
     assert (tmp_path / "called.txt").exists() == ran
 
 

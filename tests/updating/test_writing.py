@@ -77,6 +77,14 @@ def test_whole_documents_and_pages_stay_what_they_are(tmp_path: Path) -> None:
     assert carried(OLD, LAMP, longer, LAMP, tmp_path).keys() == {"doc", "from", "to"}  # it was no page
 
 
+def test_a_manual_that_was_typeset_again_is_still_all_of_it(tmp_path: Path) -> None:
+    """Pages of a PDF have no empty lines between their paragraphs."""
+    old, new = Document("manual.pdf", f"{LAMP}\n\f{OIL}"), Document("manual.pdf", f"Preface.\n\f{LAMP}\n{NEW_OIL}")
+    labels = Dataset((Query("q1", "All of it?", (Fact((span(old, old.text),)),)),), (old,))
+    path = rl.update_labels(labels, [new]).write(tmp_path / "new.jsonl")
+    assert lines_of(path)[0]["relevant"] == [{"doc": "manual.pdf"}]
+
+
 def test_the_history_says_how_each_label_came_to_its_place(lights: LabelUpdate, tmp_path: Path) -> None:
     lights.decide([decision(lights.passages[1])]).write(tmp_path / "new.jsonl")
     (update,) = history_of(tmp_path / "new.history.json")

@@ -163,9 +163,10 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     # the hash is of queries and documents: where the queries are the same, in the same order, it is the documents
     same = reference.dataset.queries == evaluation.dataset.queries
     relabelled = any("relabelled" in one.run.spec for one in (reference, evaluation))  # then it may hold no documents
-    other = not relabelled and _hash(reference) != _hash(evaluation)
-    if same and (other or _have_other_documents(reference, evaluation)):
-        notes.append(f"the documents of the dataset differ between {baseline} and {name}; questions and labels do not")
+    other = same and not relabelled and _hash(reference) != _hash(evaluation)
+    if other or _have_other_documents(reference, evaluation):
+        rest = "; questions and labels do not" if same else ""
+        notes.append(f"the documents of the dataset differ between {baseline} and {name}{rest}")
     return notes
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from raglift.adapters.embeddings import embedder_by_name
+from raglift.cli.exits import drop_output
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.datasets.corpora.catalogue import QUERIES
 from raglift.datasets.documents import LINES_SUFFIXES
@@ -59,10 +60,14 @@ def run(request: UpdateLabels) -> None:
         written = update.write(target, labels=labels, overwrite=request.overwrite)
     if request.page is not None:
         write_page(update_page(update, next_step=_after_deciding(request, written)), request.page)
-    if request.as_json:
-        print_json(_as_json(update, written, change))
-    else:
-        _print(update, change, request, written, is_current=is_current)
+    try:
+        if request.as_json:
+            print_json(_as_json(update, written, change))
+        else:
+            _print(update, change, request, written, is_current=is_current)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as with `| head`: the exit code is the same
+        drop_output()
     if update.undecided or not (written or is_current):
         raise typer.Exit(_OPEN)
 
@@ -82,6 +87,8 @@ def _labels_file(request: UpdateLabels) -> Path | None:
 def _target(request: UpdateLabels) -> Path | None:
     """Return the file that the labels are written to; None if they are not to be written."""
     if request.output is not None:
+        if request.output.suffix.lower() not in LINES_SUFFIXES:
+            raise ConfigurationError(f"-o: found {request.output}; expected the name of a .jsonl file")
         return user_path(request.output)
     if not request.write:
         return None
@@ -156,7 +163,9 @@ def _print(
     if is_current and written is None:
         last = f"Nothing has to be written: {request.old} is right for the new documents as it is."
     else:
-        last = f"Next: {_next_line(update, request, written)}"
+        stays = written is None and update.counts["unchanged"] == len(update.passages)
+        why = "The same texts are at other offsets or pages now. " if stays else ""
+        last = f"{why}Next: {_next_line(update, request, written)}"
     sys.stdout.write(f"\n{printable(last)}\n")
 
 
@@ -171,7 +180,8 @@ def _next_line(update: LabelUpdate, request: UpdateLabels, written: Path | None)
     if update.undecided and request.page is not None:
         return f"decide in {request.page}. {_after_deciding(request, written)}"
     if update.undecided:
-        return f"{_command(request)} --page updates.html shows what to choose from"
+        decided = [] if request.decisions is None else ["--decisions", request.decisions]
+        return f"{_command(request, *decided)} --page updates.html shows what to choose from"
     if written is not None:
         return f"raglift evaluate {_quoted(written, '--documents', request.new)}"
     return f"{_command(request)} {_writing(request)}"
@@ -188,12 +198,12 @@ def _writing(request: UpdateLabels) -> str:
     return "-o updated.jsonl" if _labels_file(request) is None else "--write"
 
 
-def _command(request: UpdateLabels) -> str:
-    """Return the command without what it writes."""
+def _command(request: UpdateLabels, *more: object) -> str:
+    """Return the command without what it writes, and with further words."""
     options = {"--documents": request.documents, "--encoding": request.encoding}
     arguments = [part for name, value in options.items() if value is not None for part in (name, value)]
     arguments += [part for pattern in request.include for part in ("--include", pattern)]
-    return f"raglift labels update {_quoted(request.old, request.new, *arguments)}"
+    return f"raglift labels update {_quoted(request.old, request.new, *arguments, *more)}"
 
 
 def _quoted(*words: object) -> str:

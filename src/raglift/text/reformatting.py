@@ -26,14 +26,12 @@ _LEFT_OUT = regex.compile(
     r"""(?mx) ^ [ \t>]* (?:
         (?P<left> \d{1,3} (?: \. \d{1,3} ){0,8} ) [.)] (?= [ \t] )
       | \#{1,6} [ \t]+ (?P<left> (?: \d{1,3} \. ){0,8} \d{1,3} [.)]? [ \t]+ )
-      | (?: `{3,} | ~{3,} ) (?P<left> [ \t]* \{? [ .]* [\w+\#.-]+ (?: [ \t]* \} )? )
+      | (?: `{3,} | ~{3,} ) (?P<left> [ \t]*+ (?: \{ [ .]*+ )? [\w+\#.-]++ (?: [ \t]*+ \} )? ) (?= [^`\n]*+ $ )
     )"""
 )
 # A block that begins like this is a list, or follows a heading; another may begin a list with its number 1 alone
 _BEGINS_LIST = regex.compile(r"[ \t>]*(?:\d{1,3}(?:\.\d{1,3}){0,8}[.)]|\#{1,6})[ \t]")
 _BLANK_LINE = regex.compile(r"(?m)^[ \t>]*\r?\n")
-# French quotation marks have a space inside
-_IN_QUOTES = regex.compile(r"(?<=(?<![^\s(\[])[«‹])\s+|(?<!\s)\s+(?=[»›](?!\w))")
 # Chinese and Japanese have no spaces: where a line is wrapped, there is a line end and no space
 _BETWEEN_CHARACTERS = regex.compile(
     r"(?<=[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\u3000-\u303F\uFF00-\uFFEF])\s+"
@@ -65,8 +63,8 @@ class Number(NamedTuple):
 def fold_format(text: str) -> NormalizedText:
     """Return a text without what formatting changes, and the way back to the source.
 
-    White space is folded to single spaces, and left out between Chinese and Japanese characters and inside French
-    quotation marks; quotation marks become straight; the numbers of list items and of headings and the language after a
+    White space is folded to single spaces, and left out between Chinese and Japanese characters; quotation marks
+    become straight; the numbers of list items and of headings and the language after a
     fence of code are left out; characters are composed (NFC). Time is linear in the text.
 
     Args:
@@ -76,8 +74,6 @@ def fold_format(text: str) -> NormalizedText:
     spans = [found.span("left") for found in _left_out(folded)]
     if not folded.isascii():
         spans += [found.span() for found in _BETWEEN_CHARACTERS.finditer(folded)]
-        if any(mark in folded for mark in "«»‹›"):
-            spans += [found.span() for found in _IN_QUOTES.finditer(folded)]
     if spans:
         is_kept = np.ones(len(folded), dtype=np.bool_)
         pieces, after = [], 0

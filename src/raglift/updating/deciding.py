@@ -12,6 +12,7 @@ from raglift.auditing.records import Place
 from raglift.errors import DatasetError
 from raglift.types.checking import has_words
 from raglift.updating.placing import passage_at
+from raglift.updating.writing import place_json
 from raglift.utilities.limits import user_path
 from raglift.utilities.strict_files import decode_lines, parse_object, read_bytes
 from raglift.utilities.validation import Location, check_fields, described, nearest, quoted, shown
@@ -33,6 +34,26 @@ def text_hash(passage: Passage) -> str:
     """Return the hash by which a decision names the text that it is about."""
     label = passage.text if passage.text is not None else passage.chunk_id or ""
     return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def label_of(passage: UpdatedPassage) -> dict[str, str]:
+    """Return how a decision names the label that it is about."""
+    return {"query": passage.query_id, "where": passage.where, "old": text_hash(passage.old)}
+
+
+def choice_of(place: Place, text: str) -> dict[str, Any]:
+    """Return the choice of a place, with the text that is there."""
+    return {**place_json(place), "text": text}
+
+
+def decisions_of(update: LabelUpdate) -> Iterator[dict[str, Any]]:
+    """Yield the decisions that were applied to an update."""
+    texts = {document.id: document.text for document in update.documents}
+    for each in update.passages:
+        place = each.new_place
+        if each.decided:
+            chosen = DROP if place is None else choice_of(place, texts[place.doc_id][place.start : place.end])
+            yield {**label_of(each), "choose": chosen}
 
 
 def apply_decisions(
@@ -126,9 +147,11 @@ def _decided(passage: UpdatedPassage, choice: Any, here: Location, texts: Mappin
     elif not 0 <= place.start < place.end <= len(texts[place.doc_id]):
         expected = f"0 ≤ start < end ≤ {len(texts[place.doc_id])}, the length of {quoted(place.doc_id)}"
         here.fault(f"the span from {place.start} to {place.end}", expected)
-    elif (there := texts[place.doc_id][place.start : place.end]) != text or not has_words(text):
-        expected = f"the text from {place.start} to {place.end} of {quoted(place.doc_id)}, with words: {quoted(there)}"
-        (here / "text").fault(quoted(text), expected)
+    elif (there := texts[place.doc_id][place.start : place.end]) != text:
+        expected = f"the text there, {quoted(there)}; if the documents changed since, write the page again"
+        (here / "text").fault(f"{quoted(text)} from {place.start} to {place.end} of {quoted(place.doc_id)}", expected)
+    elif not has_words(text):
+        (here / "text").fault(quoted(text), "a text with words")
     else:
         return replace(passage, new=passage_at(passage.old, texts[place.doc_id], place), new_place=place, decided=True)
     return None

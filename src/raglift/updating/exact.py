@@ -12,16 +12,16 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from rapidfuzz.fuzz import partial_ratio
+from rapidfuzz.fuzz import partial_ratio_alignment
 
-from raglift.updating.folded import is_set_aside, is_whole_blocks, letters, list_of, rest_of_sentence
-from raglift.updating.pairing import anchors_of, partners_of
+from raglift.updating.folded import Spot, is_set_aside, is_whole_blocks, letters, list_of, rest_of_sentence, whole_words
+from raglift.updating.pairing import anchors_of, has_section, partners_of, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.auditing.records import Place
-    from raglift.updating.folded import FoldedDocuments, Spot
+    from raglift.updating.folded import FoldedDocuments
 
 _REACH = 600
 """As many characters around a passage are compared."""
@@ -33,12 +33,19 @@ _LONG = 20
 """Letters of a text that is not written twice by chance."""
 _NEAR = 400
 """Characters to the next text that is the same in both versions of a document, before a passage or after it."""
-_ALIKE = 85.0
-"""From this partial ratio on something like a passage is still in its document."""
+_ALIKE = 70.0
+"""From this partial ratio on a text is like a passage."""
+_WORD = 5
+"""Letters beside such a text that are the same as beside the passage."""
+_COMMON = 10
+"""In more documents, a text is likely to be written again."""
+_MOST_OF_IT = 0.5
+"""The share of a document that its copy has."""
 
 SAME_DOCUMENT = "its document is the same, but for its format"
 SAME_CONTEXT = "the text around it is the same"
 SAME_ORDER = "it is the only such text between the same neighbours"
+EDITED = "its text is there, but at its old place is one that is like it"
 ONLY_PLACE = "its document has it once, before and now"
 MOVED = "it is the only such text that is gone from a document, and the only one that is new in another"
 
@@ -101,14 +108,14 @@ class OwnPlaces:
         here = self._partners.get(spot.document)
         beside = [each for each in before if each.document == spot.document]
         inside = [each for each in now if each.document == here]
-        own, rule = self._in_document(spot, beside, inside, now)
-        if own is None:
-            own, rule = self._elsewhere(spot, before, now)
+        own, rule = self._in_document(spot, beside, inside, before, now)
+        if own is None and not rule:
+            own, rule = self._elsewhere(spot, place, before, now)
         rest = tuple(each for each in self._by_context(spot, now) if each.spot != own)
         if own is None:
             return Exact(rule, rest, is_claimed=len(now) < len(before))
         found = (Found(own, *self._shared(spot, own)), *rest)
-        if rule in (ONLY_PLACE, MOVED, SAME_ORDER) and self._is_in_another_list(place, own, rule):
+        if rule in (ONLY_PLACE, SAME_ORDER) and self._is_in_another_list(place, own):
             return Exact("its text is there, but as an item of another list", found)
         doubt = _doubt(found[0], spot, place, self._old, self._new)
         if doubt is not None:
@@ -117,7 +124,7 @@ class OwnPlaces:
         return Exact(rule, found, is_certain=True, stays=stays)
 
     def _in_document(
-        self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot], now: Sequence[Spot]
+        self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot], before: Sequence[Spot], now: Sequence[Spot]
     ) -> tuple[Spot | None, str]:
         """Return the own place in the passage's own document, and the rule."""
         if not inside:
@@ -133,13 +140,15 @@ class OwnPlaces:
         if any(self._contradicts(spot, each, best) for each in others):
             return None, ""
         is_lone = not any(one[0] >= best.before and one[1] >= best.after for one in shared)
-        if is_lone and self._has_context(spot, best, is_short=is_short):
+        if is_lone and min(self._letters_around(spot, best)) >= _CONTEXT:
+            return best.spot, SAME_CONTEXT
+        if is_lone and self._has_context(spot, best, is_short=is_short) and not self._is_edited(spot, best.spot):
             return best.spot, SAME_CONTEXT
         between = None if is_short else self._between_neighbours(spot, beside, inside)
         if between is not None:
-            return between, SAME_ORDER
+            return (None, EDITED) if self._is_edited(spot, between) else (between, SAME_ORDER)
         is_only = len(beside) == len(inside) == 1 and len(now) <= _MOST
-        if is_only and not is_short:
+        if is_only and not is_short and len(before) <= _COMMON and not self._is_edited(spot, best.spot):
             elsewhere = (each for each in self._by_context(spot, now) if each.spot != best.spot)
             if not any(self._contradicts(spot, each, best) for each in elsewhere):
                 return best.spot, ONLY_PLACE
@@ -155,35 +164,76 @@ class OwnPlaces:
         ends = found.after == len(old) - spot.end == len(new) - found.spot.end
         return (begins or before >= _CONTEXT) and (ends or after >= _CONTEXT)
 
-    def _is_in_another_list(self, place: Place, own: Spot, rule: str) -> bool:
-        """Whether a passage is an item below another heading; between its neighbours, one that was there before."""
+    def _is_in_another_list(self, place: Place, own: Spot) -> bool:
+        """Whether a passage is an item below another heading of its document, which was there before."""
         document = self._old.number[place.doc_id]
         before = list_of(self._old.documents[document].text, place.start)
         now = list_of(self._new.documents[own.document].text, self._new.place(own).start)
-        return before != now and (rule != SAME_ORDER or (now is not None and now in self._old.texts[document]))
+        return before != now and now is not None and now in self._old.texts[document]
 
-    def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
-        """Return the only such text between what is the same before and after, if there was one there before."""
-        document = inside[0].document
+    def _neighbours(self, spot: Spot, document: int) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+        """Return where the next text before a passage, and after it, is that both versions of its document have."""
         if self._anchors[0] != spot.document:
             anchors = anchors_of(self._old.texts[spot.document], self._new.texts[document])
             self._anchors = spot.document, anchors
         anchors = self._anchors[1]
-        first = bisect_right(anchors, (spot.start, -1)) - 1
-        last = bisect_left(anchors, (spot.end, -1))
-        ends = (len(self._old.texts[spot.document]), len(self._new.texts[document]))
-        (a, c), (b, d) = anchors[first] if first >= 0 else (0, 0), anchors[last] if last < len(anchors) else ends
+        first, last = bisect_right(anchors, (spot.start, -1)) - 1, bisect_left(anchors, (spot.end, -1))
+        return anchors[first] if first >= 0 else None, anchors[last] if last < len(anchors) else None
+
+    def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
+        """Return the only such text between what is the same before and after, if there was one there before."""
+        document = inside[0].document
+        before, after = self._neighbours(spot, document)
+        a, c = before or (0, 0)
+        b, d = after or (len(self._old.texts[spot.document]), len(self._new.texts[document]))
         were = [each for each in beside if a <= each.start and each.end <= b]
         are = [each for each in inside if c <= each.start and each.end <= d]
         if len(were) != 1 or len(are) != 1:
             return None
         # The beginning and the end of a document are no neighbours: all between them may be another text
-        is_near = (first >= 0 and max(spot.start - a, are[0].start - c) <= _NEAR) or (
-            last < len(anchors) and max(b - spot.end, d - are[0].end) <= _NEAR
+        is_near = (before is not None and max(spot.start - a, are[0].start - c) <= _NEAR) or (
+            after is not None and max(b - spot.end, d - are[0].end) <= _NEAR
         )
         return are[0] if is_near else None
 
-    def _elsewhere(self, spot: Spot, before: Sequence[Spot], now: Sequence[Spot]) -> tuple[Spot | None, str]:
+    def _is_edited(self, spot: Spot, own: Spot) -> bool:
+        """Whether something like a passage is at its old place that was not in its document before.
+
+        Then the passage was edited, and the same words elsewhere are another passage. Its old place has more of the
+        text before it, or after it.
+
+        Args:
+            spot: the passage.
+            own: the place that has its words now.
+        """
+        document = self._partners.get(spot.document)
+        if document is None:
+            return False
+        before, after = self._neighbours(spot, document)
+        text, reach = self._new.texts[document], 3 * (spot.end - spot.start) + _REACH
+        start = before[1] if before is not None else 0
+        end = after[1] + _REACH if after is not None else len(text)
+        if end - start > 2 * reach:
+            start, end = (start, start + reach) if before is not None else (max(end - reach, 0), end)
+        spans = [(start, end)]
+        if own.document == document:
+            spans = [(start, min(own.start, end)), (max(own.end, start), end)]
+        words, known = self._old.text(spot), self._old.texts[spot.document]
+        beside = self._letters_around(spot, Found(own, *self._shared(spot, own)))
+        for first, last in spans:
+            found = partial_ratio_alignment(words, text[first:last], score_cutoff=_ALIKE)
+            if found is None:
+                continue
+            rival = whole_words(text, Spot(document, first + found.dest_start, first + found.dest_end))
+            around = self._letters_around(spot, Found(rival, *self._shared(spot, rival)))
+            has_place = any(count >= _WORD and count > other for count, other in zip(around, beside, strict=True))
+            if has_place and text[rival.start : rival.end] not in known:
+                return True
+        return False
+
+    def _elsewhere(
+        self, spot: Spot, place: Place, before: Sequence[Spot], now: Sequence[Spot]
+    ) -> tuple[Spot | None, str]:
         """Return the own place in another document, and the rule, or why there is none."""
         times = f"its text occurs {len(now):,} times now, {len(before):,} before"
         lost, new = self._lost_and_new(before, now)
@@ -194,10 +244,24 @@ class OwnPlaces:
         around = self._letters_around(spot, Found(own, *self._shared(spot, own)))
         if letters(self._old.text(spot)) < _LONG and max(around) < _CONTEXT:
             return None, "its text is in another document, but it is short, and the text around it is another"
-        partner = self._partners.get(spot.document)
-        if partner is not None and partial_ratio(self._old.text(spot), self._new.texts[partner]) >= _ALIKE:
-            return None, "its text is in another document, but its own has one that is like it"
+        if self._is_edited(spot, own):
+            return None, EDITED
+        if self._is_copy(spot, place, own.document):
+            return None, "its text is in a copy of its document"
         return own, MOVED
+
+    def _is_copy(self, spot: Spot, place: Place, other: int) -> bool:
+        """Whether another document has most of what was around a passage, whose section is still in its own.
+
+        Then that document is an old version.
+        """
+        partner = self._partners.get(spot.document)
+        if partner is None:
+            return False
+        old, text = self._old.documents[spot.document].text, self._old.texts[spot.document]
+        rest = text[: spot.start] + text[spot.end :]
+        is_most = share_of(rest, self._new.texts[other]) >= _MOST_OF_IT
+        return is_most and has_section(self._new.documents[partner].text, old, place.start)
 
     def _lost_and_new(self, before: Sequence[Spot], now: Sequence[Spot]) -> tuple[dict[int, int], dict[int, int]]:
         """Return how many places of a text each old document has lost, and how many each new document has won."""

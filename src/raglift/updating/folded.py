@@ -232,6 +232,18 @@ def rest_of_sentence(text: str, start: int, end: int) -> tuple[str, str]:
     return fold_format(before[first:]).text, fold_format(after[passage : max(passage, ended + 1)]).text
 
 
+def whole_words(text: str, spot: Spot) -> Spot:
+    """Return a span widened to whole words, without white space at its ends."""
+    start, end = spot.start, min(spot.end, len(text))
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    while start < end and start and not text[start - 1].isspace():
+        start -= 1
+    while start < end < len(text) and not text[end].isspace():
+        end += 1
+    return Spot(spot.document, start, end)
+
+
 def whole_lines(document: Document, place: Place) -> Place:
     """Return a place widened to whole lines, without white space at its ends."""
     first, last = _line(document.text, place.start, place.end)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from raglift.report.format import percent_text
 from raglift.report.page.decisions import Choice, Decision, compared
 from raglift.report.page.rendering import Page
-from raglift.updating.deciding import DROP, text_hash
+from raglift.updating.deciding import DROP, choice_of, decisions_of, label_of
 from raglift.updating.records import KINDS
 from raglift.updating.view import Places, named, settled_sections, text_of, update_view
-from raglift.updating.writing import place_json
 
 if TYPE_CHECKING:
     from raglift.updating.records import Candidate, LabelUpdate, UpdatedPassage
@@ -40,18 +39,18 @@ def update_page(update: LabelUpdate, *, next_step: str = "") -> Page:
     return Page(
         **{**vars(view), "next_step": next_step if undecided else ""},
         decisions=tuple(_decision(each, update, before, after) for each in undecided[:_MOST]),
+        decided=tuple(map(json.dumps, decisions_of(update))),
     )
 
 
 def _decision(passage: UpdatedPassage, update: LabelUpdate, before: Places, after: Places) -> Decision:
-    label = {"query": passage.query_id, "where": passage.where, "old": text_hash(passage.old)}
     return Decision(
         title=f"{named(passage)}: {passage.kind}",
         question=update.dataset.query_by_id[passage.query_id].text,
         details=(passage.rule or KINDS[passage.kind], f"Was: {before.describe(passage.old_place)}"),
         text=text_of(passage.old),
         around=before.around(passage.old_place),
-        label=json.dumps(label),
+        label=json.dumps(label_of(passage)),
         choices=(
             *(_choice(each, passage, after) for each in passage.candidates[:_MOST_CANDIDATES]),
             Choice("None: drop this label", json.dumps(DROP)),
@@ -64,7 +63,7 @@ def _choice(candidate: Candidate, passage: UpdatedPassage, after: Places) -> Cho
     alike = percent_text(candidate.likeness, 0)
     return Choice(
         f"This one: {after.describe(candidate.place)}; {alike} alike; {candidate.reason}",
-        json.dumps({**place_json(candidate.place), "text": candidate.text}),
+        json.dumps(choice_of(candidate.place, candidate.text)),
         compared(text_of(passage.old), candidate.text),
         after.around(candidate.place),
     )

@@ -10,42 +10,47 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raglift.types.documents import Document
     from raglift.updating.folded import FoldedDocuments
 
-_LINE = 20
-"""Characters of a line that documents have in common because one is the other under a new name."""
-_HALF = 0.5
-"""The share of the lines of a renamed document that it still has."""
-_SAME_NAME = 0.1
-"""The same for a document that was moved to another folder."""
+_SHORT, _LONG, _SAME_NAME = 0.8, 0.5, 0.1
+"""The least share of a renamed document that the new one has: of a short one, of a long one or one that begins alike,
+and if the files have one name."""
+_MANY_ROWS = 100
+"""A document with as many rows of its own is long."""
 _WINDOW = 6
 """Words of a text that is the same in both versions of a document, and occurs once in each."""
+_HEADING = re.compile(r"^#{1,6} .+", re.MULTILINE)
 _WORDS = re.compile(r"\S+")
 
 
 def partners_of(old: FoldedDocuments, new: FoldedDocuments) -> dict[int, int]:
     """Return the new document of each old one: that of the same id, or the one that it was renamed to.
 
-    A document whose id is gone was renamed to the document with a new id that has most of its lines: at least half of
-    them, or a tenth if the file has the same name. No other may be as good, and it may have no more of another document
-    that is gone.
+    A document whose id is gone was renamed to the document with a new id that has most of what no other old document
+    had, in rows of six words: at least 80%, or 50% if it is long or both begin with the same line, or 10%
+    if the files have one name.
+    No other may be as good, and it may have no more of another document that is gone.
     """
     partners = {number: new.number[id_] for id_, number in old.number.items() if id_ in new.number}
-    lost = [number for number in range(len(old.documents)) if number not in partners]
+    lost = {number: _rows(text) for number, text in enumerate(old.texts) if number not in partners}
+    if not lost:
+        return partners
+    owners = Counter(row for rows in lost.values() for row in rows)
+    for number in partners:
+        owners.update(_rows(old.texts[number]) & owners.keys())
     documents_of: dict[str, list[int]] = {}
-    for id_, number in new.number.items():
-        if lost and id_ not in old.number:
-            for line in _lines(new.documents[number].text):
-                documents_of.setdefault(line, []).append(number)
+    for number in set(new.number.values()).difference(partners.values()):
+        for row in _rows(new.texts[number]) & owners.keys():
+            documents_of.setdefault(row, []).append(number)
     best: dict[int, list[tuple[int, int]]] = {}
-    for number in lost:
-        lines = _lines(old.documents[number].text)
-        shared = Counter(document for line in lines for document in documents_of.get(line, ()))
+    for number, rows in lost.items():
+        own = [row for row in rows if owners[row] == 1]
+        shared = Counter(document for row in own for document in documents_of.get(row, ()))
         (first, count), (_, other) = [*shared.most_common(2), (-1, 0), (-1, 0)][:2]
-        if first >= 0 and count > other:
-            has_name = _name(new.documents[first].id) == _name(old.documents[number].id)
-            if count >= (_SAME_NAME if has_name else _HALF) * len(lines):
-                best.setdefault(first, []).append((count, number))
+        least = _least_share(old.documents[number], new.documents[first], len(own)) if count > other else 0.0
+        if count > other and count >= len(own) * least:
+            best.setdefault(first, []).append((count, number))
     for document, candidates in best.items():
         (count, number), (other, _) = [*sorted(candidates, reverse=True), (0, -1)][:2]
         if count > other:
@@ -53,12 +58,39 @@ def partners_of(old: FoldedDocuments, new: FoldedDocuments) -> dict[int, int]:
     return partners
 
 
-def _name(doc_id: str) -> str:
-    return doc_id.rpartition("/")[2]
+def _least_share(old: Document, new: Document, rows: int) -> float:
+    if old.id.rpartition("/")[2] == new.id.rpartition("/")[2]:
+        return _SAME_NAME
+    return _LONG if rows >= _MANY_ROWS or _begin_alike(old.text, new.text) else _SHORT
 
 
-def _lines(text: str) -> set[str]:
-    return {line for line in map(str.strip, text.splitlines()) if len(line) >= _LINE}
+def _begin_alike(old: str, new: str) -> bool:
+    """Whether the first lines of two texts are the same."""
+    first, other = (text.strip().split("\n", 1)[0].strip(" #") for text in (old, new))
+    return first == other
+
+
+def has_section(new: str, old: str, at: int) -> bool:
+    """Whether a text of Markdown has the heading above a place in another: the last that the other has once.
+
+    Args:
+        new: the text.
+        old: the old text.
+        at: the place in it.
+    """
+    count = Counter(_HEADING.findall(old))
+    own = [found[0] for found in _HEADING.finditer(old, 0, at) if count[found[0]] == 1]
+    return bool(own) and own[-1] in _HEADING.findall(new)
+
+
+def share_of(old: str, new: str) -> float:
+    """Return the share of a text's rows of six words that another text has; of a shorter text, 1 if it is the same."""
+    rows, others = _rows(" ".join(old.split())), _rows(" ".join(new.split()))
+    return len(rows & others) / len(rows) if rows else float(old.split() == new.split())
+
+
+def _rows(text: str) -> set[str]:
+    return {row for row, _ in _windows(text)}
 
 
 def anchors_of(old: str, new: str) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from rapidfuzz.fuzz import partial_ratio_alignment
 from raglift.auditing.records import Place
 from raglift.matching.nearest import nearest_passages
 from raglift.text.reformatting import fold_format
-from raglift.updating.folded import Spot, is_whole_lines, letters, whole_lines
+from raglift.updating.folded import Spot, is_whole_lines, letters, whole_lines, whole_words
 from raglift.updating.records import Candidate
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 SAME_TEXT = "it has the same text"
 SOME_LINES = "it has some of its lines"
 BESIDE = "it is beside the same neighbour"
+MOST_SIMILAR = "it is the most similar text"
 """Reasons of candidates."""
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])\s*")
-_BREAK = re.compile(r"(?<=[.!?])[\"')\]*_”’]*\s+|\s*\n\s*")
+_BREAK = re.compile(r"(?<=[.!?])[\"')\]*_”’]*\s+|\n\s*")
 """What stands between two sentences."""
 _TO_SENTENCE = 60
 """Characters by which a proposal is widened or cut to whole sentences."""
@@ -104,7 +105,7 @@ def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocu
     for number, near in zip(lost, nearest_passages(texts, new.documents), strict=True):
         spot = None if near is None else new.spot(Place(near.doc_id, near.start, near.end))
         if spot is not None:
-            ranked[number] += _compared(passages[number], spot, "it is the most similar text", old, new)
+            ranked[number] += _compared(passages[number], spot, MOST_SIMILAR, old, new)
     return [_best(of) for of in ranked]
 
 
@@ -235,17 +236,10 @@ def _compared(
     passage: Undecided, spot: Spot, reason: str, old: FoldedDocuments, new: FoldedDocuments, bonus: float = 0.0
 ) -> Iterator[tuple[float, Candidate]]:
     """Yield the text of a span, widened to whole lines or words, with its likeness; nothing if it is not alike."""
-    text = new.texts[spot.document]
-    start, end = spot.start, min(spot.end, len(text))
-    start += len(text[start:end]) - len(text[start:end].lstrip())
-    end -= len(text[start:end]) - len(text[start:end].rstrip())
-    if start >= end:
+    found_at = whole_words(new.texts[spot.document], spot)
+    if found_at.start >= found_at.end:
         return
-    while start and not text[start - 1].isspace():
-        start -= 1
-    while end < len(text) and not text[end].isspace():
-        end += 1
-    place = new.place(Spot(spot.document, start, end), with_number=True)
+    place = new.place(found_at, with_number=True)
     own, document = passage.place, new.documents[spot.document]
     if is_whole_lines(old.documents[passage.spot.document].text, own.start, own.end):
         widened = [whole_lines(document, place)]
@@ -257,6 +251,9 @@ def _compared(
     reason = SAME_TEXT if old.text(passage.spot) == fold_format(found).text else reason
     if bonus or likeness >= _LEAST:
         same = 0.1 * (place.doc_id == own.doc_id)
+        was = old.number.get(place.doc_id)
+        if was is not None and reason != SAME_TEXT and fold_format(found).text in old.texts[was]:
+            bonus -= 0.2  # it was there beside the passage: it says something else
         yield likeness + bonus + same, Candidate(place, found, likeness, reason)
 
 
@@ -269,7 +266,11 @@ def _sentences(document: Document, place: Place) -> Iterator[Place]:
     first, last = max(0, place.start - _TO_SENTENCE), min(len(document.text), place.end + _TO_SENTENCE)
     breaks = [found.span() for found in _BREAK.finditer(document.text, first, last)]
     starts = [end for _, end in breaks if abs(end - place.start) <= _TO_SENTENCE] + [0] * (first == 0)
-    ends = [start for start, _ in breaks if abs(start - place.end) <= _TO_SENTENCE]
+    ends = [
+        first + len(document.text[first:start].rstrip())
+        for start, _ in breaks
+        if abs(start - place.end) <= _TO_SENTENCE
+    ]
     for start in starts[-_MOST_SENTENCES:]:
         for end in [*ends[:_MOST_SENTENCES], *[last] * (last == len(document.text))]:
             if start < end:

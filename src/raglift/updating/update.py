@@ -20,10 +20,11 @@ from raglift.text.reformatting import QUOTES, straight_quotes
 from raglift.types.dataset import Dataset
 from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
+from raglift.updating.pairing import share_of
 from raglift.updating.placing import passage_at
 from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
 from raglift.updating.searching import search_for
-from raglift.updating.successors import BESIDE, SAME_TEXT, SOME_LINES, Undecided, propose
+from raglift.updating.successors import BESIDE, MOST_SIMILAR, SAME_TEXT, SOME_LINES, Undecided, propose
 from raglift.utilities.validation import described
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 50
 """Of a text that occurs more often, so many places are looked for again."""
+_SAME_DOCUMENT = 0.5
+"""The share of a document's words that makes it the same document to a label that is all of it."""
 _MUCH_THE_SAME = 0.65
 """From this likeness on a text of another document is shown as one that says much the same."""
 
@@ -78,10 +81,10 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
     - or it is the only such text between what is the same before it and after it in its document;
     - or its document, or all documents together, had one such place and have one now, and it has 20 letters; in another
       document, if nothing like it is left in its own;
-    - or the label is all of a document, which is still there.
+    - or the label is all of a document, of which at least half is still there.
 
-    A document that is gone is the one with a new id that has at least half of its lines (a tenth if the file has the
-    same name). A Chinese, Japanese or Korean letter counts as three.
+    A document whose id is gone is the one with a new id that has most of what only it had: see `partners_of` in
+    `updating/pairing.py`. A Chinese, Japanese or Korean letter counts as three.
 
     The same words may say something else: so a label of whole paragraphs must be whole paragraphs again, and the rest
     of a sentence must be the same; a number that differs must be one of a list; an item without its neighbours must be
@@ -184,8 +187,9 @@ def _at_once(label: _Label, old: Mapping[str, str], new: Mapping[str, Document])
         if document.text == old[place.doc_id]:
             return _Outcome("unchanged", "its document has not changed", place, place)
         is_whole = passage.start == 0 and place.end == len(old[place.doc_id])
-        if is_whole and "\n\n" in old[place.doc_id].strip() and document.text.strip():
-            rule = "the label is all of a document, which is still there"
+        has_parts = any(end in old[place.doc_id].strip() for end in ("\n\n", "\f"))  # else it is a passage as any other
+        if is_whole and has_parts and share_of(old[place.doc_id], document.text) >= _SAME_DOCUMENT:
+            rule = "the label is all of a document, of which most is still there"
             return _Outcome("unchanged", rule, place, Place(place.doc_id, 0, len(document.text)))
     if not label.places:
         return _Outcome("gone", "its text was in no document before, either")
@@ -267,11 +271,12 @@ def _kind(passage: Undecided, candidates: Sequence[Candidate], partner: str | No
         if exact.is_edited:
             return "edited"
         return "elsewhere" if exact.is_claimed else "ambiguous"
-    if best.reason == BESIDE and best.likeness < _MUCH_THE_SAME:
-        return "gone"
-    if best.place.doc_id == partner or best.reason == SOME_LINES:
+    is_like = best.likeness >= _MUCH_THE_SAME
+    if best.reason == SOME_LINES or (best.place.doc_id == partner and (is_like or best.reason != BESIDE)):
         return "edited"
-    return "elsewhere" if best.likeness >= _MUCH_THE_SAME else "gone"
+    if not is_like:
+        return "gone"
+    return "elsewhere" if best.reason == MOST_SIMILAR else "edited"
 
 
 # What is written.

@@ -69,7 +69,8 @@ def _notes(update: LabelUpdate) -> Iterator[str]:
         each.new is None and not each.decided and not each.where.startswith("relevant") for each in update.passages
     )
     if irrelevant:
-        yield f"{counted(irrelevant, 'passage')} judged irrelevant left out: it is not certain where they are now"
+        passages = f"{counted(irrelevant, 'passage')} judged irrelevant"
+        yield f"{passages} without a certain place left out (listed by --json and to_frame())"
     dropped = len(update.dataset) - len(update.updated) - len(waiting)
     if dropped:
         yield f"{counted(dropped, 'question')} left out: all of their labels were dropped by decision"

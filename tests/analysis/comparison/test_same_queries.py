@@ -130,7 +130,9 @@ def test_a_run_over_other_documents_is_noted_also_where_it_was_scored_again():
 def test_questions_that_updated_labels_lack_are_left_out():
     whole = measured(query("q0"), query("q1"), documents=(Document("d", "once"),))
     waiting = measured(query("q0"), documents=(Document("d", "now"),))
-    assert compare({"a": whole, "b": waiting}, primary="rr@3").query_ids == ("q0",)
+    comparison = compare({"a": whole, "b": waiting}, primary="rr@3")
+    assert comparison.query_ids == ("q0",)
+    assert "the documents of the dataset differ between a and b" in comparison.notes
 
 
 JUDGE = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.updating.by_hand import NEW, NEW_OIL, OIL, OLD, place, span, three_labels, undecided, updated
+from tests.updating.by_hand import NEW, NEW_OIL, OIL, OLD, decision, place, span, three_labels, undecided, updated
 
 from raglift.report.page.decisions import Piece, compared
 from raglift.types import Document, Passage
@@ -65,6 +65,15 @@ def test_decisions_are_chosen_saved_and_applied(open_page: Callable, tmp_path: P
     assert (decided.passages[2].new, decided.passages[2].decided, decided.waiting) == (None, True, ())
     page.get_by_label("Decide later").first.check()
     assert [line["query"] for line in saved(page, tmp_path)] == ["gulls"]
+
+
+def test_a_page_made_after_decisions_saves_them_too(open_page: Callable, tmp_path: Path) -> None:
+    oil, gulls = three_labels().undecided
+    update = three_labels().decide([decision(oil)])
+    page = open_page(update_page(update), "").page
+    assert page.locator("#decided").inner_text() == "0 of 1 decided"
+    page.get_by_label("None").check()
+    assert saved(page, tmp_path) == [decision(oil), decision(gulls, None)]
 
 
 def test_the_keyboard_is_enough_and_another_page_remembers_nothing(open_page: Callable) -> None:

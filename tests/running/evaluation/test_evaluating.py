@@ -448,7 +448,8 @@ def test_label_texts_are_looked_for_in_every_document():
     }
     evaluation = evaluate(lambda query: ["nothing"], Dataset.from_dict(relevant, documents=documents), ks=(1,))
     (note,) = [note for note in evaluation.notes if "occur in none" in note]
-    assert note == "3 label texts occur in none of the documents; the first, of question q1: 'the lamp is never lit'"
+    assert note.startswith("3 label texts occur in none of the documents")
+    assert "question q1: 'the lamp is never lit'" in note
 
 
 CAPITALS = (

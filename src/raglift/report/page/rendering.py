@@ -109,6 +109,8 @@ class Page(Document):
     """None where there is nothing to show of them."""
     decisions: tuple[Decision, ...] = ()
     """What its reader is asked to decide."""
+    decided: tuple[str, ...] = ()
+    """What was decided before, as JSON: the lines with which a file of decisions begins."""
 
 
 def render(document: Page) -> str:

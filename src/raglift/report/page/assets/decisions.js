@@ -36,6 +36,11 @@ function lineOf(fieldset) {
   return answer ? `${JSON.stringify({ ...JSON.parse(fieldset.dataset.label), choose: JSON.parse(answer) })}\n` : "";
 }
 
+// What was decided before the page was made comes first, so that one file has every decision.
+function linesOf() {
+  return [...JSON.parse(decisions.dataset.decided).map((one) => `${JSON.stringify(one)}\n`), ...undecided.map(lineOf)];
+}
+
 const places = chosenPlaces();
 for (const [number, place] of places.entries()) {
   const input = place !== "" && undecided[number] && choicesOf(undecided[number])[place];
@@ -48,7 +53,7 @@ decisions.addEventListener("change", () => {
   tellDecided();
 });
 save.addEventListener("click", () => {
-  const href = URL.createObjectURL(new Blob(undecided.map(lineOf), { type: "application/jsonl" }));
+  const href = URL.createObjectURL(new Blob(linesOf(), { type: "application/jsonl" }));
   element("a", { href, download: "decisions.jsonl" }).click();
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 });
