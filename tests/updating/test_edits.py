@@ -304,7 +304,7 @@ CASES = (
     Case("passage deleted", FOG, "gone", sub("horn.md", HORN + "\n\n", "")),
     Case("document deleted", FOG, "gone", drop("horn.md")),
     Case("document emptied", FOG, "gone", lambda texts: texts | {"horn.md": ""}),
-    Case("section deleted", EXPIRES, "gone", sub(PLUS, SECTION, "")),
+    Case("section deleted, an older version stays", EXPIRES, "elsewhere", sub(PLUS, SECTION, "")),
     Case("duplicated in another file", EARBUDS, "unchanged",
          add(CH, f"\n\n{BUDS}")),
     Case("removed, and put in two files", FOG, "ambiguous",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.report.page.rendering import check_page_free, write_page
 from raglift.results.evaluation import load_evaluation
+from raglift.updating.deciding import text_hash
 from raglift.updating.page import update_page
 from raglift.updating.update import update_labels
 from raglift.updating.writing import check_target, history_path, place_json, proof_of
@@ -98,7 +100,8 @@ def _target(request: UpdateLabels) -> Path | None:
             f"--write: found {request.old}, which is no .jsonl file or folder in raglift's own form; expected the name "
             "of the new file: -o FILE"
         )
-    return path.with_suffix(f".updated{path.suffix}")
+    name, number = re.fullmatch(r"(.+?)(?:\.updated(\d*))?", path.stem).group(1, 2)  # type: ignore[union-attr]
+    return path.with_name(f"{name}.updated{'' if number is None else int(number or 1) + 1}{path.suffix}")
 
 
 def _load_labels(request: UpdateLabels) -> Dataset:
@@ -222,7 +225,7 @@ def _as_json(update: LabelUpdate, written: Path | None, change: MetricChange | N
         "counts": update.counts,
         "undecided": len(update.undecided),
         "passages": [_passage_json(passage) for passage in update.passages],
-        "notes": update.notes,
+        "notes": view_of(update).notes,
         "path": written,
         "history": None if written is None else history_path(written),
         **({} if change is None else {"change": _change_json(change)}),
@@ -240,4 +243,4 @@ def _passage_json(passage: UpdatedPassage) -> dict[str, Any]:
         {**place_json(each.place), **attributes(each, "text", "reason"), "likeness": round(each.likeness, 4)}
         for each in passage.candidates
     ]
-    return {**proof_of(passage), "candidates": candidates}
+    return {**proof_of(passage), "old_hash": text_hash(passage.old), "candidates": candidates}

@@ -83,12 +83,12 @@ class MetricChange(Presentable):
 
     @property
     def died(self) -> float:
-        """The part of the questions of which a fact has no passage with a certain place."""
+        """The part of the questions that lost a fact, which has no passage with a certain place; others count too."""
         return self._part(~self.in_both)
 
     @property
     def system(self) -> float:
-        """The part of all other questions: what the system does differently."""
+        """The part of all other questions: what the system does differently, with the documents as they are now."""
         return self._part(self.in_both)
 
     def _part(self, questions: NDArray[np.bool_]) -> float:
@@ -263,8 +263,10 @@ def _distinct(passages: Iterable[Passage | None]) -> tuple[Passage, ...]:
 
 
 def _without_place(each: UpdatedPassage) -> Passage:
-    """Return an old passage by its text and document: its offsets are those of another text, unless it is unchanged."""
-    return each.old if each.new == each.old else replace(each.old, start=None, end=None)
+    """Return an old passage by its text and document, since its offsets are those of another text; unless it stays."""
+    if each.kind == "unchanged" and each.new is not None:
+        return each.new
+    return replace(each.old, start=None, end=None)
 
 
 def _has_moved(each: UpdatedPassage) -> bool:
@@ -302,7 +304,7 @@ def _view(change: MetricChange) -> Document:
             for part, value, of in (
                 ("labels that moved", change.moved, moved),
                 ("labels without a certain place", change.died, lost),
-                ("the system", change.system, counted(found.n, "question")),
+                ("the system, with the documents as they are now", change.system, counted(found.n, "question")),
                 ("in all, by the old labels", change.total, counted(len(change.query_ids), "question")),
             )
         ],
@@ -344,7 +346,7 @@ def _lead(change: MetricChange) -> str:
                 f"because {counted(change.lost_labels, 'label')} {have} no certain place",
                 change.lost_labels,
             ),
-            (change.system, "the system", True),
+            (change.system, "the system, with the documents as they are now", True),
         )
         if happened or value
     ]

@@ -77,7 +77,7 @@ class UpdatedPassage:
     rule: str = ""
     """How its kind was decided, in a sentence."""
     changes: tuple[str, ...] = ()
-    """What else is different of a passage whose words are the same: `white space`, `quotation marks`, `numbers`."""
+    """What else is different of a passage whose words are the same: `white space`, `quotation marks`, …"""
     candidates: tuple[Candidate, ...] = ()
     """Where it may be now if that is not certain, best first."""
     decided: bool = False
@@ -94,8 +94,6 @@ class LabelUpdate(Presentable):
     """The documents as they are now."""
     passages: tuple[UpdatedPassage, ...]
     """What became of each passage, by question; those judged irrelevant after those of the facts."""
-    notes: tuple[str, ...] = ()
-    """What else there is to know."""
 
     @property
     def counts(self) -> dict[Kind, int]:

@@ -242,7 +242,7 @@ def _compared(
     place = new.place(found_at, with_number=True)
     own, document = passage.place, new.documents[spot.document]
     if is_whole_lines(old.documents[passage.spot.document].text, own.start, own.end):
-        widened = [whole_lines(document, place)]
+        widened = [whole_lines(document, place), *_sentences(document, place)]
     else:
         widened = [place, *_sentences(document, place)]
     compared = [(_likeness(old.text(passage.spot), new.source(each)), each) for each in widened]
