@@ -20,7 +20,7 @@ _MANY_ROWS = 100
 """A document with as many rows of its own is long."""
 _WINDOW = 6
 """Words of a text that is the same in both versions of a document, and occurs once in each."""
-_HEADING = re.compile(r"^#{1,6} .+", re.MULTILINE)
+_HEADING = re.compile(r"^##? .+", re.MULTILINE)
 _WORDS = re.compile(r"\S+")
 
 
