@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from raglift.auditing.records import Place
     from raglift.updating.folded import FoldedDocuments
+    from raglift.updating.pairing import Anchor
 
 _REACH = 600
 """As many characters around a passage are compared."""
@@ -48,6 +49,9 @@ SAME_ORDER = "it is the only such text between the same neighbours"
 EDITED = "its text is there, but at its old place is one that is like it"
 ONLY_PLACE = "its document has it once, before and now"
 MOVED = "it is the only such text that is gone from a document, and the only one that is new in another"
+
+
+Span = tuple[int, int]
 
 
 class Found(NamedTuple):
@@ -87,7 +91,7 @@ class OwnPlaces:
     def __init__(self, old: FoldedDocuments, new: FoldedDocuments) -> None:
         self._old, self._new = old, new
         self._partners = partners_of(old, new)
-        self._anchors: tuple[int, list[tuple[int, int]]] = (-1, [])
+        self._anchors: dict[tuple[int, Span], list[Anchor]] = {}
 
     def partner(self, document: int) -> str | None:
         """Return the id of the new document that an old one is now; None if it is gone."""
@@ -131,21 +135,18 @@ class OwnPlaces:
             return None, ""
         if self._old.texts[spot.document] == self._new.texts[inside[0].document]:
             return spot._replace(document=inside[0].document), SAME_DOCUMENT
+        is_short = letters(self._old.text(spot)) < _LONG
+        between, near = (None if is_short else self._between_neighbours(spot, beside, inside)) or (None, 0)
+        if between is not None and near == 2 and not self._is_edited(spot, between):
+            return between, SAME_CONTEXT
         if max(len(beside), len(inside)) > _MOST:
             return None, ""
-        is_short = letters(self._old.text(spot)) < _LONG
         best, *others = self._by_context(spot, inside)
-        twins = [_shared(self._old, spot, self._old, each) for each in beside if each != spot]
-        shared = [*twins, *(self._shared(spot, each.spot) for each in others)]
         if any(self._contradicts(spot, each, best) for each in others):
             return None, ""
-        is_lone = not any(one[0] >= best.before and one[1] >= best.after for one in shared)
-        if is_lone and min(self._letters_around(spot, best)) >= _CONTEXT:
+        if self._is_lone(spot, best, beside, others, is_short=is_short):
             return best.spot, SAME_CONTEXT
-        if is_lone and self._has_context(spot, best, is_short=is_short) and not self._is_edited(spot, best.spot):
-            return best.spot, SAME_CONTEXT
-        between = None if is_short else self._between_neighbours(spot, beside, inside)
-        if between is not None:
+        if between is not None and near:
             return (None, EDITED) if self._is_edited(spot, between) else (between, SAME_ORDER)
         is_only = len(beside) == len(inside) == 1 and len(now) <= _MOST
         if is_only and not is_short and len(before) <= _COMMON and not self._is_edited(spot, best.spot):
@@ -154,15 +155,27 @@ class OwnPlaces:
                 return best.spot, ONLY_PLACE
         return None, ""
 
-    def _has_context(self, spot: Spot, found: Found, *, is_short: bool) -> bool:
-        """Whether enough before a passage or after it is the same; of a short one, as Yes., before it and after it."""
-        old, new = self._old.texts[spot.document], self._new.texts[found.spot.document]
-        before, after = self._letters_around(spot, found)
-        if not is_short:
-            return max(before, after) >= _CONTEXT
-        begins = found.before == spot.start == found.spot.start
-        ends = found.after == len(old) - spot.end == len(new) - found.spot.end
-        return (begins or before >= _CONTEXT) and (ends or after >= _CONTEXT)
+    def _is_lone(
+        self, spot: Spot, best: Found, beside: Sequence[Spot], others: Sequence[Found], *, is_short: bool
+    ) -> bool:
+        """Whether a passage with as much of the text around it as is the same is once in its document, before and now.
+
+        So much must be the same before it or after it; of a short one, as Yes., before it and after it. On one side
+        alone, it must not have been edited.
+        """
+        twins = (_shared(self._old, spot, self._old, each) for each in beside if each != spot)
+        shared = [*twins, *(self._shared(spot, each.spot) for each in others)]
+        if any(one[0] >= best.before and one[1] >= best.after for one in shared):
+            return False
+        before, after = self._letters_around(spot, best)
+        if min(before, after) >= _CONTEXT:
+            return True
+        if is_short:
+            old, new = self._old.texts[spot.document], self._new.texts[best.spot.document]
+            begins = best.before == spot.start == best.spot.start
+            ends = best.after == len(old) - spot.end == len(new) - best.spot.end
+            return (begins or before >= _CONTEXT) and (ends or after >= _CONTEXT)
+        return max(before, after) >= _CONTEXT and not self._is_edited(spot, best.spot)
 
     def _is_in_another_list(self, place: Place, own: Spot) -> bool:
         """Whether a passage is an item below another heading of its document, which was there before."""
@@ -171,30 +184,62 @@ class OwnPlaces:
         now = list_of(self._new.documents[own.document].text, self._new.place(own).start)
         return before != now and now is not None and now in self._old.texts[document]
 
-    def _neighbours(self, spot: Spot, document: int) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-        """Return where the next text before a passage, and after it, is that both versions of its document have."""
-        if self._anchors[0] != spot.document:
-            anchors = anchors_of(self._old.texts[spot.document], self._new.texts[document])
-            self._anchors = spot.document, anchors
-        anchors = self._anchors[1]
-        first, last = bisect_right(anchors, (spot.start, -1)) - 1, bisect_left(anchors, (spot.end, -1))
-        return anchors[first] if first >= 0 else None, anchors[last] if last < len(anchors) else None
+    def neighbours(self, spot: Spot) -> tuple[Span, Span] | None:
+        """Return what is between the next text before a passage, and after it, that both versions of its document have.
 
-    def _between_neighbours(self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]) -> Spot | None:
-        """Return the only such text between what is the same before and after, if there was one there before."""
-        document = inside[0].document
-        before, after = self._neighbours(spot, document)
-        a, c = before or (0, 0)
-        b, d = after or (len(self._old.texts[spot.document]), len(self._new.texts[document]))
+        Rows of words that occur once in each version come first, then those that occur once between these, and so on.
+
+        Returns:
+            The spans in the old document and in the new one; None if that is gone. Before and after the first and the
+            last such text, they reach to the end of the document.
+        """
+        document = self._partners.get(spot.document)
+        if document is None:
+            return None
+        texts = self._old.texts[spot.document], self._new.texts[document]
+        old, new = (0, len(texts[0])), (0, len(texts[1]))
+        while True:
+            key = spot.document, old
+            if key not in self._anchors:
+                self._anchors[key] = anchors_of(texts[0][slice(*old)], texts[1][slice(*new)])
+            anchors = self._anchors[key]
+            at = bisect_right(anchors, spot.start - old[0], key=lambda anchor: anchor.old_end)
+            to = bisect_left(anchors, spot.end - old[0], key=lambda anchor: anchor.old)
+            first = anchors[at - 1] if at else None
+            last = anchors[to] if to < len(anchors) else None
+            inner = (
+                old[0] + first.old_end if first else old[0],
+                old[0] + last.old if last else old[1],
+            )
+            within = (
+                new[0] + first.new_end if first else new[0],
+                new[0] + last.new if last else new[1],
+            )
+            if inner == old or within[0] > within[1]:
+                return old, new
+            old, new = inner, within
+
+    def _between_neighbours(
+        self, spot: Spot, beside: Sequence[Spot], inside: Sequence[Spot]
+    ) -> tuple[Spot, int] | None:
+        """Return the only such text between what is the same before and after, if there was one there before.
+
+        And how many of the two neighbours are near.
+        """
+        found = self.neighbours(spot)
+        if found is None:
+            return None
+        (a, b), (c, d) = found
         were = [each for each in beside if a <= each.start and each.end <= b]
         are = [each for each in inside if c <= each.start and each.end <= d]
         if len(were) != 1 or len(are) != 1:
             return None
         # The beginning and the end of a document are no neighbours: all between them may be another text
-        is_near = (before is not None and max(spot.start - a, are[0].start - c) <= _NEAR) or (
-            after is not None and max(b - spot.end, d - are[0].end) <= _NEAR
+        is_near = (
+            a > 0 and max(spot.start - a, are[0].start - c) <= _NEAR,
+            b < len(self._old.texts[spot.document]) and max(b - spot.end, d - are[0].end) <= _NEAR,
         )
-        return are[0] if is_near else None
+        return are[0], sum(is_near)
 
     def _is_edited(self, spot: Spot, own: Spot) -> bool:
         """Whether something like a passage is at its old place that was not in its document before.
@@ -206,25 +251,24 @@ class OwnPlaces:
             spot: the passage.
             own: the place that has its words now.
         """
-        document = self._partners.get(spot.document)
-        if document is None:
+        document, found = self._partners.get(spot.document), self.neighbours(spot)
+        if document is None or found is None:
             return False
-        before, after = self._neighbours(spot, document)
-        text, reach = self._new.texts[document], 3 * (spot.end - spot.start) + _REACH
-        start = before[1] if before is not None else 0
-        end = after[1] + _REACH if after is not None else len(text)
+        (_, (start, end)), text = found, self._new.texts[document]
+        reach = 3 * (spot.end - spot.start) + _REACH
+        end = min(end + _REACH, len(text))
         if end - start > 2 * reach:
-            start, end = (start, start + reach) if before is not None else (max(end - reach, 0), end)
+            start, end = (start, start + reach) if start else (max(end - reach, 0), end)
         spans = [(start, end)]
         if own.document == document:
             spans = [(start, min(own.start, end)), (max(own.end, start), end)]
         words, known = self._old.text(spot), self._old.texts[spot.document]
         beside = self._letters_around(spot, Found(own, *self._shared(spot, own)))
         for first, last in spans:
-            found = partial_ratio_alignment(words, text[first:last], score_cutoff=_ALIKE)
-            if found is None:
+            near = partial_ratio_alignment(words, text[first:last], score_cutoff=_ALIKE)
+            if near is None:
                 continue
-            rival = whole_words(text, Spot(document, first + found.dest_start, first + found.dest_end))
+            rival = whole_words(text, Spot(document, first + near.dest_start, first + near.dest_end))
             around = self._letters_around(spot, Found(rival, *self._shared(spot, rival)))
             has_place = any(count >= _WORD and count > other for count, other in zip(around, beside, strict=True))
             if has_place and text[rival.start : rival.end] not in known:

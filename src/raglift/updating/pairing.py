@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,8 +93,19 @@ def _rows(text: str) -> set[str]:
     return {row for row, _ in _windows(text)}
 
 
-def anchors_of(old: str, new: str) -> list[tuple[int, int]]:
-    """Return where the same words begin in two versions of a document, in order in both.
+class Anchor(NamedTuple):
+    """A row of words that is in two versions of a document."""
+
+    old: int
+    """Where it begins in the old one."""
+    old_end: int
+    new: int
+    """Where it begins in the new one."""
+    new_end: int
+
+
+def anchors_of(old: str, new: str) -> list[Anchor]:
+    """Return the same words in two versions of a document, or of a part of it, in order in both.
 
     These are the rows of six words that occur once in each version; of those that change places, the longest row that
     keeps its order is taken (a patience diff by words, so that wrapping makes no difference).
@@ -104,18 +115,19 @@ def anchors_of(old: str, new: str) -> list[tuple[int, int]]:
         new: that of its new version.
     """
     there = {words: at for words, at in _windows(new) if at >= 0}
-    pairs = sorted((at, there[words]) for words, at in _windows(old) if at >= 0 and words in there)
+    pairs = sorted((at, there[words], len(words)) for words, at in _windows(old) if at >= 0 and words in there)
     ends: list[int] = []
     last: list[int] = []
     before = [-1] * len(pairs)
-    for number, (_, at) in enumerate(pairs):
+    for number, (_, at, _) in enumerate(pairs):
         place = bisect_left(ends, at)
         before[number] = last[place - 1] if place else -1
         ends[place : place + 1], last[place : place + 1] = [at], [number]
-    anchors: list[tuple[int, int]] = []
+    anchors: list[Anchor] = []
     number = last[-1] if last else -1
     while number >= 0:
-        anchors.append(pairs[number])
+        at, to, length = pairs[number]
+        anchors.append(Anchor(at, at + length, to, to + length))
         number = before[number]
     return anchors[::-1]
 

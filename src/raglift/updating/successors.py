@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.types.documents import Document
-    from raglift.updating.exact import Exact
+    from raglift.updating.exact import Exact, OwnPlaces
     from raglift.updating.folded import FoldedDocuments
 
 SAME_TEXT = "it has the same text"
 SOME_LINES = "it has some of its lines"
+BETWEEN = "it is between the same neighbours"
 BESIDE = "it is beside the same neighbour"
 MOST_SIMILAR = "it is the most similar text"
 """Reasons of candidates."""
@@ -50,6 +51,12 @@ _MOST_GROUPS = 8
 """So many places with parts of a passage are compared with it."""
 _LONGEST = 4000
 """Characters that are compared."""
+_ALIGNED = 1.2
+"""What counts more than likeness: that the text before a passage and after it is still around a place."""
+_LEAST_ALIGNED, _LIKE_THE_SAME = 0.3, 0.65
+"""Likeness of such a text; and if the text of the passage is elsewhere."""
+_SLACK = 400
+"""Characters that may be between a passage and the same text before it and after it."""
 _SHOWN = 3
 _BESIDE = -0.2
 """What is beside one neighbour may be another passage that was there before."""
@@ -85,13 +92,16 @@ class Undecided:
     """What was found of it word for word."""
 
 
-def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocuments) -> list[tuple[Candidate, ...]]:
+def propose(
+    passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocuments, places: OwnPlaces
+) -> list[tuple[Candidate, ...]]:
     """Return where each passage may be now, best first.
 
     Args:
         passages: those whose places are not certain.
         old: the documents as they were.
         new: the documents as they are now.
+        places: what both versions of a document have before a passage, and after it.
     """
     pieces = [tuple(_pieces(each, old)) for each in passages]
     spots = new.find({piece.text: (False, False) for of in pieces for piece in of}, "look for parts of passages")
@@ -99,7 +109,13 @@ def propose(passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocu
     for passage, of in zip(passages, pieces, strict=True):
         here = new.number.get(passage.place.doc_id)
         votes = [vote for piece in of for vote in _votes(piece, spots[piece.text], here)]
-        ranked.append([*_word_for_word(passage, new), *_near_votes(passage, votes, old, new)])
+        ranked.append(
+            [
+                *_word_for_word(passage, new),
+                *_near_votes(passage, votes, old, new),
+                *_aligned(passage, old, new, places),
+            ]
+        )
     lost = [number for number, found in enumerate(ranked) if not any(weight >= _LEAST for weight, _ in found)]
     texts = [old.source(passages[number].place) for number in lost]
     for number, near in zip(lost, nearest_passages(texts, new.documents), strict=True):
@@ -163,6 +179,30 @@ def _word_for_word(passage: Undecided, new: FoldedDocuments) -> Iterator[tuple[f
         yield weight, Candidate(place, new.source(place), 1.0, SAME_TEXT)
 
 
+def _aligned(
+    passage: Undecided, old: FoldedDocuments, new: FoldedDocuments, places: OwnPlaces
+) -> Iterator[tuple[float, Candidate]]:
+    """Yield what is in the passage's document between the same text before it and after it."""
+    document, found = places.partner(passage.spot.document), places.neighbours(passage.spot)
+    length = passage.spot.end - passage.spot.start
+    if document is None or found is None:
+        return
+    (a, b), (start, end) = found
+    has_neighbour = a > 0 or b < len(old.texts[passage.spot.document])
+    if not has_neighbour or b - a > length + _SLACK or not 0 < end - start <= 4 * length + _SLACK:
+        return
+    number = new.number[document]
+    own, window = old.text(passage.spot)[:_LONGEST], new.texts[number][start:end][: 2 * _LONGEST]
+    if b - a > length + 2 and len(own) <= len(window):
+        near = partial_ratio_alignment(own, window)
+        if near is not None:
+            start, end = start + near.dest_start, start + near.dest_end
+    least = _LIKE_THE_SAME if passage.exact.found else _LEAST_ALIGNED
+    for weight, candidate in _compared(passage, Spot(number, start, end), BETWEEN, old, new, _ALIGNED):
+        if candidate.likeness >= least:
+            yield weight, candidate
+
+
 def _near_votes(
     passage: Undecided, votes: Sequence[_Vote], old: FoldedDocuments, new: FoldedDocuments
 ) -> Iterator[tuple[float, Candidate]]:
@@ -204,7 +244,7 @@ def _of_group(
         if not text[start:end].strip():
             return  # the neighbours are side by side: what was between them is gone
         spot = Spot(document, start, end)
-        yield from _compared(passage, spot, "it is between the same neighbours", old, new, 0.6)
+        yield from _compared(passage, spot, BETWEEN, old, new, 0.6)
         return
     if not inside and not (before or after):
         return

@@ -223,7 +223,7 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
             outcomes.append(_Outcome("gone", exact.rule, place))
         else:
             outcomes.append(_certain(before, spot, place, exact, now))
-    proposed = propose([lost for _, lost in undecided], before, now)
+    proposed = propose([lost for _, lost in undecided], before, now, own)
     for (number, lost), candidates in zip(undecided, proposed, strict=True):
         kind = _kind(lost, candidates, own.partner(lost.spot.document))
         outcomes[number] = replace(outcomes[number], kind=kind, candidates=candidates)
