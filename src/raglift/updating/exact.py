@@ -2,8 +2,8 @@
 
 Its own document decides first: the same file, or the one that it was renamed to. There the text around a passage, or
 the order of what is the same before it and after it, tells equal passages apart. In another document a place is its own
-only if that is the one place of the text, and if nothing like it is left at the old one: otherwise it was copied, and
-the original was edited.
+only if the text is new there alone and gone from its old document alone, and if nothing like it is left at the old
+place: otherwise it was copied, and the original was edited.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rapidfuzz.fuzz import partial_ratio_alignment
 
 from raglift.updating.folded import Spot, is_set_aside, is_whole_blocks, letters, list_of, rest_of_sentence, whole_words
 from raglift.updating.pairing import anchors_of, has_section, partners_of, share_of
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ class Exact(NamedTuple):
     rule: str
     """Why its place is certain, or why not."""
     found: tuple[Found, ...] = ()
-    """The places of its text: its own first if that is certain, else those with most in common around them first."""
+    """Places of its text: its own first, if one was found; then at most 500, those with most in common around first."""
     is_certain: bool = False
     stays: bool = False
     """Whether it is certain, and in its document among the same text."""
@@ -91,7 +92,8 @@ class OwnPlaces:
     def __init__(self, old: FoldedDocuments, new: FoldedDocuments) -> None:
         self._old, self._new = old, new
         self._partners = partners_of(old, new)
-        self._anchors: dict[tuple[int, Span], list[Anchor]] = {}
+        self._old_of = {now: before for before, now in self._partners.items()}
+        self._anchors: dict[tuple[int, Span, Span], list[Anchor]] = {}
 
     def partner(self, document: int) -> str | None:
         """Return the id of the new document that an old one is now; None if it is gone."""
@@ -199,7 +201,7 @@ class OwnPlaces:
         texts = self._old.texts[spot.document], self._new.texts[document]
         old, new = (0, len(texts[0])), (0, len(texts[1]))
         while True:
-            key = spot.document, old
+            key = spot.document, old, new
             if key not in self._anchors:
                 self._anchors[key] = anchors_of(texts[0][slice(*old)], texts[1][slice(*new)])
             anchors = self._anchors[key]
@@ -279,7 +281,7 @@ class OwnPlaces:
         self, spot: Spot, place: Place, before: Sequence[Spot], now: Sequence[Spot]
     ) -> tuple[Spot | None, str]:
         """Return the own place in another document, and the rule, or why there is none."""
-        times = f"its text occurs {len(now):,} times now, {len(before):,} before"
+        times = f"its text occurs {counted(len(now), 'time')} now, {len(before):,} before"
         lost, new = self._lost_and_new(before, now)
         places = [each for each in now if each.document in new]
         if lost != {spot.document: 1} or len(places) != 1:
@@ -311,8 +313,7 @@ class OwnPlaces:
         """Return how many places of a text each old document has lost, and how many each new document has won."""
         were, are = Counter(each.document for each in before), Counter(each.document for each in now)
         lost = {n: count - are[self._partners.get(n, -1)] for n, count in were.items()}
-        partner_of = {new: old for old, new in self._partners.items()}
-        new = {n: count - were[partner_of.get(n, -1)] for n, count in are.items()}
+        new = {n: count - were[self._old_of.get(n, -1)] for n, count in are.items()}
         return {n: count for n, count in lost.items() if count > 0}, {n: count for n, count in new.items() if count > 0}
 
     def _contradicts(self, spot: Spot, other: Found, best: Found) -> bool:
@@ -328,9 +329,9 @@ class OwnPlaces:
         return letters(before), letters(after)
 
     def _by_context(self, spot: Spot, now: Sequence[Spot]) -> list[Found]:
-        """Return places, those with most in common around them first."""
+        """Return places, those with most in common around them first; of too many, some, and nothing is compared."""
         if len(now) > _MOST:
-            return [Found(each, 0, 0) for each in now]
+            return [Found(each, 0, 0) for each in now[:_MOST]]
         found = (Found(each, *self._shared(spot, each)) for each in now)
         return sorted(found, key=lambda each: -each.before - each.after)
 
