@@ -188,6 +188,7 @@ FOG = one(TOWERS, "horn.md", HORN)
 FOOTER = one(TOWERS, "lamp.md", FOOT)
 UNWANTED = one(TOWERS, "horn.md", HORN, grade=0)
 WHOLE = one(TOWERS, "horn.md", TOWERS["horn.md"])
+CRLF = {name: text.replace("\n", "\r\n") for name, text in TOWERS.items()}
 PAGE = one(PAGES, "book.pdf", PAGES["book.pdf"][27:148])
 BUTTON = one(QUOTED, "press.md", QUOTED["press.md"][7:])
 
@@ -348,6 +349,8 @@ CASES = (
     Case("page that flows into the next", PAGE, "unchanged",
          each(lambda text: text.replace("\nIt is tended", "\fIt is tended").replace("keepers.\f", "keepers.\n"))),
     Case("whole document edited", WHOLE, "unchanged", sub("horn.md", "every forty seconds", "every minute")),
+    Case("whole document with CRLF edited", one(CRLF, "horn.md", CRLF["horn.md"]), "unchanged",
+         sub("horn.md", "every forty seconds", "every minute")),
     Case("whole document renamed", WHOLE, "moved", named("horn.md", "fog.md"), "fog.md"),
     Case("whole document as a literal, edited", made(TOWERS, TOWERS["horn.md"]), "edited",
          sub("horn.md", "every forty seconds", "every minute")),

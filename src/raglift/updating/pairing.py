@@ -28,9 +28,9 @@ def partners_of(old: FoldedDocuments, new: FoldedDocuments) -> dict[int, int]:
     """Return the new document of each old one: that of the same id, or the one that it was renamed to.
 
     A document whose id is gone was renamed to the document with a new id that has most of what no other old document
-    had, in rows of six words: at least 80%, or 50% if it is long or both begin with the same line, or 10%
-    if the files have one name.
-    No other may be as good, and it may have no more of another document that is gone.
+    had, in rows of six words: at least 80%, or 50% if it is long or both begin with the same line, or 10% if the files
+    have one name.
+    No other may be as good, and it may not have as many such rows of another document that is gone.
     """
     partners = {number: new.number[id_] for id_, number in old.number.items() if id_ in new.number}
     lost = {number: _rows(text) for number, text in enumerate(old.texts) if number not in partners}
@@ -71,7 +71,7 @@ def _begin_alike(old: str, new: str) -> bool:
 
 
 def has_section(new: str, old: str, at: int) -> bool:
-    """Whether a text of Markdown has the heading above a place in another: the last that the other has once.
+    """Whether a text of Markdown has the `#` or `##` heading above a place in another: the last that is there once.
 
     Args:
         new: the text.

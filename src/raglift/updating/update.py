@@ -42,6 +42,7 @@ _MOST_PLACES = 50
 """Of a text that occurs more often, so many places are looked for again."""
 _SAME_DOCUMENT = 0.5
 """The share of a document's words that makes it the same document to a label that is all of it."""
+_BETWEEN_PARTS = re.compile(r"\n[ \t]*\r?\n|\f")
 _MUCH_THE_SAME = 0.65
 """From this likeness on a text of another document is shown as one that says much the same."""
 
@@ -78,10 +79,15 @@ def update_labels(dataset: Dataset, documents: DocumentSource, *, embedder: Embe
     - its document has not changed, but for its format;
     - or passage and text around it, as far as that is the same at both places (20 letters at least before it or after
       it, and on both sides of less than 20 letters, as Yes.), occur once in its document, before and now;
-    - or it is the only such text between what is the same before it and after it in its document;
-    - or its document, or all documents together, had one such place and have one now, and it has 20 letters; in another
-      document, if nothing like it is left in its own;
-    - or the label is all of a document, of which at least half is still there.
+    - or it has 20 letters, and is the only such text between what is the same before it and after it in its document,
+      before and now, at least one of which is within 400 characters;
+    - or it has 20 letters, and its document had one such place and has one now;
+    - or its text is gone from its document alone, and new in one other alone, which is no copy of its document; if it
+      has less than 20 letters, with 20 that are the same before it or after it;
+    - or the label is all of a document of several paragraphs, of which at least half is still there.
+
+    If something like it is new at its old place, it was edited, unless its document has not changed or 20 letters are
+    the same on both sides.
 
     A document whose id is gone is the one with a new id that has most of what only it had: see `partners_of` in
     `updating/pairing.py`. A Chinese, Japanese or Korean letter counts as three.
@@ -187,7 +193,7 @@ def _at_once(label: _Label, old: Mapping[str, str], new: Mapping[str, Document])
         if document.text == old[place.doc_id]:
             return _Outcome("unchanged", "its document has not changed", place, place)
         is_whole = passage.start == 0 and place.end == len(old[place.doc_id])
-        has_parts = any(end in old[place.doc_id].strip() for end in ("\n\n", "\f"))  # else it is a passage as any other
+        has_parts = _BETWEEN_PARTS.search(old[place.doc_id].strip())  # else it is a passage as any other
         if is_whole and has_parts and share_of(old[place.doc_id], document.text) >= _SAME_DOCUMENT:
             rule = "the label is all of a document, of which most is still there"
             return _Outcome("unchanged", rule, place, Place(place.doc_id, 0, len(document.text)))
