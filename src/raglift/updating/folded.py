@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -75,17 +74,6 @@ class FoldedDocuments:
         self._offsets_of: dict[int, NormalizedText] = {}
         self._held = 0
         self._numbers_of: dict[str, tuple[list[Number], dict[tuple[str, str], int]]] = {}
-
-    @cached_property
-    def _only(self) -> dict[str, int | None]:
-        only: dict[str, int | None] = {}
-        for number, text in enumerate(self.texts):
-            only[text] = None if text in only else number
-        return only
-
-    def only_with(self, text: str) -> int | None:
-        """Return the document that has a text, and nothing else; None if none has, or several have."""
-        return self._only.get(text)
 
     def text(self, spot: Spot) -> str:
         """Return the folded text of a span."""

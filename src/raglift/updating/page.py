@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _MOST = 1000
 """As many decisions are on one page, and as many settled labels."""
-_MOST_CANDIDATES = 5
 
 
 def update_page(update: LabelUpdate, *, next_step: str = "") -> Page:
@@ -52,7 +51,7 @@ def _decision(passage: UpdatedPassage, update: LabelUpdate, before: Places, afte
         around=before.around(passage.old_place),
         label=json.dumps(label_of(passage)),
         choices=(
-            *(_choice(each, passage, after) for each in passage.candidates[:_MOST_CANDIDATES]),
+            *(_choice(each, passage, after) for each in passage.candidates),
             Choice("None: drop this label", json.dumps(DROP)),
             Choice("Decide later", ""),
         ),
