@@ -254,10 +254,10 @@ def test_runs_outcomes_and_numbers_of_calls_are_chosen_and_are_in_the_address(
     assert calls.locator("option").all_inner_texts() == ["All (4)", "1 (3)", "3 (1)"]
     calls.select_option(label="3 (1)")
     assert "calls=3" in page.url
-    assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
+    expect(page.locator(".rows .id")).to_have_text(["who-and-when"])
     calls.select_option("")
     page.get_by_label("Search", exact=True).fill("maud ellery")  # what the agent searched for in its second run
-    assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
+    expect(page.locator(".rows .id")).to_have_text(["who-and-when"])
 
 
 def test_sessions_are_readable_on_a_phone_in_the_dark(open_page: Callable, page_of_one: Page) -> None:
