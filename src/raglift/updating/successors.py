@@ -19,6 +19,7 @@ from raglift.matching.nearest import nearest_passages
 from raglift.text.reformatting import fold_format
 from raglift.updating.folded import Spot, is_whole_lines, letters, whole_lines, whole_words
 from raglift.updating.records import Candidate
+from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,20 +107,17 @@ def propose(
     pieces = [tuple(_pieces(each, old)) for each in passages]
     spots = new.find({piece.text: (False, False) for of in pieces for piece in of}, "look for parts of passages")
     ranked: list[list[tuple[float, Candidate]]] = []
-    for passage, of in zip(passages, pieces, strict=True):
-        here = new.number.get(passage.place.doc_id)
-        votes = [vote for piece in of for vote in _votes(piece, spots[piece.text], here)]
-        ranked.append(
-            [
-                *_word_for_word(passage, new),
-                *_near_votes(passage, votes, old, new),
-                *_aligned(passage, old, new, places),
-            ]
-        )
+    with track("compare passages", len(passages), "labels", show=new.show) as advance:
+        for passage, of in zip(passages, pieces, strict=True):
+            here = new.number.get(passage.place.doc_id)
+            votes = [vote for piece in of for vote in _votes(piece, spots[piece.text], here)]
+            near = [*_near_votes(passage, votes, old, new), *_aligned(passage, old, new, places)]
+            ranked.append([*_word_for_word(passage, new), *near])
+            advance(1)
     lost = [number for number, found in enumerate(ranked) if not any(weight >= _LEAST for weight, _ in found)]
     texts = [old.source(passages[number].place) for number in lost]
-    for number, near in zip(lost, nearest_passages(texts, new.documents), strict=True):
-        spot = None if near is None else new.spot(Place(near.doc_id, near.start, near.end))
+    for number, like in zip(lost, nearest_passages(texts, new.documents), strict=True):
+        spot = None if like is None else new.spot(Place(like.doc_id, like.start, like.end))
         if spot is not None:
             ranked[number] += _compared(passages[number], spot, MOST_SIMILAR, old, new)
     return [_best(of) for of in ranked]

@@ -25,6 +25,7 @@ from raglift.updating.placing import passage_at
 from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
 from raglift.updating.searching import search_for
 from raglift.updating.successors import BESIDE, MOST_SIMILAR, SAME_TEXT, SOME_LINES, Undecided, propose
+from raglift.utilities.progress import track
 from raglift.utilities.validation import described
 
 if TYPE_CHECKING:
@@ -218,17 +219,19 @@ def _search(places: Sequence[Place], old: Sequence[Document], new: Sequence[Docu
     own = OwnPlaces(before, now)
     outcomes: list[_Outcome] = []
     undecided: list[tuple[int, Undecided]] = []
-    for place, spot in zip(places, spots, strict=True):
-        if spot is None:
-            outcomes.append(_Outcome("gone", "it has no words", place))
-            continue
-        text = before.text(spot)
-        exact = own.find(spot, place, found_before[text], found_now[text])
-        if not exact.is_certain:
-            undecided.append((len(outcomes), Undecided(spot, place, exact)))
-            outcomes.append(_Outcome("gone", exact.rule, place))
-        else:
-            outcomes.append(_certain(before, spot, place, exact, now))
+    with track("find labels", len(places), "labels", show=now.show) as advance:
+        for place, spot in zip(places, spots, strict=True):
+            advance(1)
+            if spot is None:
+                outcomes.append(_Outcome("gone", "it has no words", place))
+                continue
+            text = before.text(spot)
+            exact = own.find(spot, place, found_before[text], found_now[text])
+            if exact.is_certain:
+                outcomes.append(_certain(before, spot, place, exact, now))
+            else:
+                undecided.append((len(outcomes), Undecided(spot, place, exact)))
+                outcomes.append(_Outcome("gone", exact.rule, place))
     proposed = propose([lost for _, lost in undecided], before, now, own)
     for (number, lost), candidates in zip(undecided, proposed, strict=True):
         kind = _kind(lost, candidates, own.partner(lost.spot.document))
