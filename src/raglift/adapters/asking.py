@@ -151,6 +151,16 @@ class FrameworkRetriever(_Copied):
         return self._ranking(await self.ask_async(system, query), k)
 
 
+_BY_PAIR = frozenset(
+    {
+        "CrossEncoderReranker",
+        "SentenceTransformerRerank",
+        "SentenceTransformersSimilarityRanker",
+        "TransformersSimilarityRanker",
+    }
+)
+
+
 class FrameworkReranker(_Copied):
     """A framework's reranker: `ask(copy, query, documents)` returns what it made of the framework's documents.
 
@@ -167,6 +177,12 @@ class FrameworkReranker(_Copied):
     def __init__(self, system: Any, *, asks_for_none: bool = False, **settings: Any) -> None:
         super().__init__(system, **settings)
         self._asks_for_none = asks_for_none
+
+    @property
+    def by_pair(self) -> bool:
+        """Whether it is one of the rerankers of these frameworks that score each hit by itself."""
+        kind = type(self.system)
+        return kind.__name__ in _BY_PAIR and kind.__module__.startswith(("langchain", "llama_index", "haystack"))
 
     def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
         """Return what it makes of a ranking."""

@@ -341,18 +341,32 @@ def attainable_facts(
         inventory: the chunks that overlap a passage.
         rule: what counts as a match.
     """
+    found = attainable_passages(queries, inventory, rule)
+    if found is None:
+        return None
+    counts = [len(fact.passages) for query in queries if query.is_labelled for fact in query.facts]
+    attainable = np.zeros(len(counts), dtype=np.bool_)
+    np.logical_or.at(attainable, np.repeat(np.arange(len(counts)), counts), found)
+    return attainable
+
+
+def attainable_passages(
+    queries: Sequence[Query], inventory: Inventory | None, rule: MatchRule
+) -> NDArray[np.bool_] | None:
+    """Return, for each passage of the labelled queries, whether all chunks together satisfy it; None if not known."""
     if inventory is None or not serves(inventory, rule):
         return None
     facts = [fact for query in queries if query.is_labelled for fact in query.facts]
+    first = np.cumsum([0, *(len(fact.passages) for fact in facts)])
     text = Text(rule)
     overlaps: dict[tuple[int, int], list[PassageMatch]] = defaultdict(list)
     for _, fact, alternative, number in inventory.touches:
         overlap = match_passage(inventory.touching[number], facts[fact].passages[alternative], rule, text)
         if overlap is not None:
             overlaps[fact, alternative].append(overlap)
-    attainable = np.zeros(len(facts), dtype=np.bool_)
+    attainable = np.zeros(int(first[-1]), dtype=np.bool_)
     for (fact, alternative), found in overlaps.items():
-        attainable[fact] |= _satisfied(facts[fact].passages[alternative], found, rule, text)
+        attainable[first[fact] + alternative] = _satisfied(facts[fact].passages[alternative], found, rule, text)
     return attainable
 
 

@@ -80,6 +80,9 @@ class PairReranker(ABC):
         progress: whether to show progress; None decides by the terminal.
     """
 
+    by_pair = True
+    """Whether a hit's score is its own, whatever other hits there are: then the order among fewer is known."""
+
     def __init__(
         self, *, batch_size: int = BATCH_SIZE, cache: Cache | None = None, progress: bool | None = None
     ) -> None:

@@ -314,6 +314,7 @@ def stage_infos(
                 has_own_depth=has_own_depth,
                 vocabularies=tuple(vocabularies(asked_of(stage), [*texts, *_hit_texts(traces)])),
                 chunks_read_in_part=tuple(_truncating_indexes(getattr(stage, "retriever", None))),
+                by_pair=getattr(asked_of(stage), "by_pair", False) is True,
             )
         )
     return tuple(infos), notes

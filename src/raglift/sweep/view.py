@@ -10,13 +10,12 @@ from raglift.analysis.costs import has_costs, tradeoff
 from raglift.analysis.notes import retries_note
 from raglift.analysis.truncation import CUT, marked
 from raglift.analysis.unjudged import unjudged_in_short
-from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Detail, Document, Figure, Section, Table, row_of
-from raglift.report.page.gathering import drill_down
-from raglift.report.page.rendering import Page, evaluation_page
+from raglift.report.page.rendering import Page, compared_queries, evaluation_page
 from raglift.report.recommendation import (
     equals_table,
     next_sentence,
@@ -405,19 +404,12 @@ def sweep_document(result: SweepResult, *, baseline: str | None = None) -> Page:
     comparison = compared_in_detail(result, baseline)
     view = sweep_view(result, baseline=baseline)
     shown = shown_cells(comparison)
-    systems = {
-        name: replace(one, match_table=match_tables_of(one)) for name in shown if (one := comparison.evaluation(name))
-    }
     right = best_of(comparison)
     right = other_of(comparison) if right == comparison.baseline else right
-    queries = drill_down(
-        systems,
-        left=(comparison.baseline, systems[comparison.baseline].after),
-        right=(right, systems[right].after),
-        primary=comparison.primary,
-    )
+    queries, supposed = compared_queries(comparison, shown, right)
     queries = replace(queries, notes=(*_limited(comparison, shown), *queries.notes))
-    return Page(**{field.name: getattr(view, field.name) for field in fields(Document)}, queries=queries)
+    content = {field.name: getattr(view, field.name) for field in fields(Document)}
+    return Page(**content, queries=queries, what_if=supposed)
 
 
 def _one_cell(result: SweepResult) -> Page:

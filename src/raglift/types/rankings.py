@@ -352,6 +352,8 @@ class StageInfo:
     """How well its models know the texts; none where nothing is known of them."""
     chunks_read_in_part: tuple[tuple[int, int], ...] = ()
     """For each index that it searches whose embedding model truncated chunks: how many, of how many distinct ones."""
+    by_pair: bool = False
+    """Whether it is a reranker that is known to score each hit by itself, whatever other hits it is given."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document
 from raglift.rendering.presenting import Presentable, sections_of
@@ -20,6 +20,7 @@ from raglift.report.page.decisions import SCRIPT, STYLE, fingerprint
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
 from raglift.report.page.query_browser import packed
+from raglift.report.page.what_if import what_if
 from raglift.report.views.comparison import comparison_view, other_of
 from raglift.report.views.evaluation import evaluation_view
 from raglift.report.views.tiles import target_shown
@@ -95,6 +96,11 @@ BROWSER = (
 SESSIONS = ("curves.js", "sessions.js")
 """What a page with sessions needs besides."""
 DRAWING = ("drawing.js",)
+WHAT_IF = ("what_if_results.js", "what_if.js")
+"""What a page needs besides on which other settings can be tried, …"""
+WHAT_IF_STYLE = "what_if.css"
+WORKER = ("statistics.js", "measures.js", "what_if_worker.js")
+"""… and what computes the figures, off the page's own thread."""
 _FOLDED = ("Versions", "Machine")
 """What was measured, but few want to know: folded."""
 HEAD = 2048
@@ -107,6 +113,8 @@ class Page(Document):
 
     queries: DrillDown | None = None
     """None where there is nothing to show of them."""
+    what_if: bytes | None = None
+    """What figures by other settings are computed from (`raglift.report.page.what_if`); None where they cannot be."""
     decisions: tuple[Decision, ...] = ()
     """What its reader is asked to decide."""
     decided: tuple[str, ...] = ()
@@ -132,10 +140,17 @@ def render(document: Page) -> str:
     has_sessions = document.queries is not None and any(any(one.sessions) for one in document.queries.queries)
     browser = BROWSER if document.queries is not None else ()
     deciding = (SCRIPT,) if document.decisions else ()
-    scripts = [one_script(*map(asset, (*SHELL, *(SESSIONS if has_sessions else ()), *browser, *deciding)))]
+    trying = WHAT_IF if document.what_if is not None else ()
+    scripts = [one_script(*map(asset, (*SHELL, *(SESSIONS if has_sessions else ()), *browser, *trying, *deciding)))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
-    styles = (*STYLES, *(SESSION_STYLES if has_sessions else ()), *([STYLE] if deciding else ()), PRINT)
+    styles = (
+        *STYLES,
+        *(SESSION_STYLES if has_sessions else ()),
+        *([WHAT_IF_STYLE] if trying else ()),
+        *([STYLE] if deciding else ()),
+        PRINT,
+    )
     style = "\n".join(map(asset, styles))
     content = {
         "document": document,
@@ -154,10 +169,12 @@ def render(document: Page) -> str:
             or any(not in_summary(section, document) for section in document.sections)
         ),
         "queries": "" if document.queries is None else base64.b64encode(packed(document.queries)).decode(),
+        "what_if": "" if document.what_if is None else base64.b64encode(document.what_if).decode(),
+        "worker": one_script(*map(asset, WORKER)) if trying else "",
         "icon": ICON,
         "style": style,
         "scripts": scripts,
-        "policy": _policy(scripts, style),
+        "policy": _policy(scripts, style, has_worker=bool(trying)),
     }
     return environment.get_template("page.html.j2").render(content)
 
@@ -229,10 +246,11 @@ def _is_page(path: Path) -> bool:
         return False
 
 
-def _policy(scripts: list[str], style: str) -> str:
+def _policy(scripts: list[str], style: str, *, has_worker: bool) -> str:
     allowed = " ".join(source_hash(script) for script in scripts)
+    worker = "worker-src blob:; " if has_worker else ""  # made by the page's own script, from text that is in the page
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {source_hash(style)}; img-src data:; "
+        f"default-src 'none'; script-src {allowed}; style-src {source_hash(style)}; img-src data:; {worker}"
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -302,20 +320,28 @@ def evaluation_page(
     if target:
         said, tile = target_shown(evaluation, target)
         view = replace(view, lead=f"{view.lead} {said}", tiles=(*view.tiles, tile))
-    queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
-    return Page(**_content(view, also), queries=queries)
+    before, after = ("", evaluation.before), ("", evaluation.after)
+    queries = drill_down({"": evaluation}, left=before, right=after, primary=decides)
+    sides = dict.fromkeys((before, after))
+    supposed = what_if({"": evaluation}, list(sides), decides, method_of(seed, confidence), queries)
+    return Page(**_content(view, also), queries=queries, what_if=supposed)
 
 
 def comparison_page(comparison: Comparison, *, also: Sequence[Presentable] = ()) -> Page:
     """Return the page of a comparison."""
     other = other_of(comparison)
-    queries = drill_down(
-        dict(zip(comparison.names, comparison.evaluations, strict=True)),
-        left=(comparison.baseline, comparison.evaluation(comparison.baseline).after),
-        right=(other, comparison.evaluation(other).after),
-        primary=comparison.primary,
-    )
-    return Page(**_content(comparison_view(comparison), also), queries=queries)
+    queries, supposed = compared_queries(comparison, comparison.names, other)
+    return Page(**_content(comparison_view(comparison), also), queries=queries, what_if=supposed)
+
+
+def compared_queries(comparison: Comparison, names: Sequence[str], right: str) -> tuple[DrillDown, bytes | None]:
+    """Return the queries of some systems of a comparison, the baseline among them, and what other settings need."""
+    systems = {name: comparison.evaluation(name) for name in names}
+    sides = {name: (name, one.after) for name, one in systems.items()}
+    baseline = sides[comparison.baseline]
+    queries = drill_down(systems, left=baseline, right=sides[right], primary=comparison.primary)
+    in_order = list(dict.fromkeys((baseline, *sides.values())))
+    return queries, what_if(systems, in_order, comparison.primary, comparison.method, queries)
 
 
 def _content(view: Document, also: Sequence[Presentable]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 // What is chosen among the queries, as a part of the address: a reload, the back button and a link restore it.
 
 const LONGEST_NAME = 200;
+const whatIf = { asked: addressed(location.hash).asked.get("if") ?? "", fixed: new Set(), broken: new Set() }; // the setting, and what it changes
 
 // The address of the queries as they are chosen; with a query, that query open.
 function addressOf(data, state, query, { filtered = true } = {}) {
@@ -18,6 +19,7 @@ function addressOf(data, state, query, { filtered = true } = {}) {
     say("left", state.left);
     say("right", state.right);
   }
+  if (whatIf.asked) say("if", whatIf.asked);
   if (query && state.run > 0) say("run", state.run + 1);
   if (query) {
     const named = query.id.length <= LONGEST_NAME && query.id === query.id.toWellFormed();
@@ -59,12 +61,12 @@ function queryAsked(data, asked) {
 }
 
 // Changes the address without loading anything; where that is not allowed, as in a frame, it stays as it is.
-function setAddress(address, { back = false } = {}) {
+function setAddress(address, { back = false, view = "queries" } = {}) {
   if (address === location.hash) return;
   try {
     history[back ? "pushState" : "replaceState"](null, "", address);
   } catch {
     return;
   }
-  document.querySelector("a[data-view='queries']").setAttribute("href", address);
+  document.querySelector(`a[data-view="${view}"]`).setAttribute("href", address);
 }

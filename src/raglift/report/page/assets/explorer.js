@@ -126,6 +126,11 @@ function explorer(data) {
   if (isAsked && state.named && NARROW.matches) detail.scrollIntoView(); // beside the list only where there is room
   listeners.queries = route;
 
+  document.addEventListener("what-if", () => {
+    judge();
+    if (!whatIf.asked && ["newly_found", "newly_lost"].includes(state.outcome)) state.outcome = "";
+    refresh();
+  });
   document.addEventListener("open-query", ({ detail: name }) => {
     const query = data.byId.get(name) ?? data.queries.find(({ id }) => short(id, name.length - 1) === name || visible(id) === name);
     if (query) location.hash = addressOf(data, state, query, { filtered: false });

@@ -17,6 +17,10 @@ function outcomeNames(data, { left, right }) {
   const only = (one, other) => `A fact is in ${top} of ${quoted(one)}, and not in those of ${quoted(other)}`;
   const of = left === right ? "" : ` of ${quoted(right)}`;
   return [
+    ...(whatIf.asked ? [
+      ["newly_found", "Fixed by the what-if", "A fact is found that was not found as measured"],
+      ["newly_lost", "Broken by the what-if", "A fact that was found as measured is not found"],
+    ] : []),
     ["fixed", same ? "Fixed" : `Found only by ${title(right)}`, only(right, left)],
     ["broken", same ? "Broken" : `Found only by ${title(left)}`, only(left, right)],
     ["found", "Found", agent ? `Every fact reached the prompt of the answer${of}, or was found where that is not known` : `Every fact is in ${top}${of}`],
@@ -59,6 +63,8 @@ function within(rank, k) {
 function outcomesOf(data, query, left, right) {
   const [before, after] = [query.views[left], query.views[right]];
   const outcomes = new Set(after.error ? ["failed"] : []);
+  if (whatIf.fixed.has(query.number)) outcomes.add("newly_found");
+  if (whatIf.broken.has(query.number)) outcomes.add("newly_lost");
   if (!query.answerable) return outcomes.add("unanswerable");
   if (!query.facts.length) return outcomes.add("unlabelled");
   query.facts.forEach((_, fact) => {

@@ -1,0 +1,206 @@
+// Answers to settings, off the page's own thread: figures at once, p-values and what would be needed when they are ready.
+
+let data = null;
+let latest = 0; // of several settings, the last one is answered
+
+const pause = () => new Promise((resolve) => setTimeout(resolve));
+
+onmessage = async ({ data: asked }) => {
+  try {
+    if (asked.packed) {
+      const bytes = Uint8Array.from(atob(asked.packed.trim()), (character) => character.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      data = prepared(JSON.parse(await new Response(stream).text()));
+      data.asMeasured = figuresOf(data, measuredSetting(data));
+      postMessage({ opened: opened(data) });
+    } else {
+      latest = asked.number;
+      await answer(asked);
+    }
+  } catch (error) {
+    postMessage({ number: asked.number, trouble: String(error.message ?? error) });
+  }
+};
+
+// What can be chosen, and what was measured.
+function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, passages, confidence, asMeasured, chunks }) {
+  const counts = new Map();
+  for (const tag of tagsOf.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  const longest = systems.flatMap(({ stages }) => stages.at(-1).rankings).map((ranking) => ranking.reduce((sum, chunk) => sum + chunks[chunk], 0));
+  const reranked = sides.map(({ system }) => systems[system]).filter(({ stages }) => stages.length > 1);
+  return {
+    limit: { ...limit, tokens: Math.ceil(Math.max(50, longest.reduce((most, one) => Math.max(most, one), 0)) / 50) * 50 },
+    depth, metrics, sides, focus, confidence,
+    tags: [...counts].sort(([, one], [, other]) => other - one).map(([tag]) => tag),
+    grades: [...new Set(passages.grade)].sort((one, other) => one - other),
+    fuses: reranked.some(({ isReranked }) => isReranked),
+    takesFewer: reranked.length > 0 && reranked.every(({ isReranked, byPair }) => isReranked && byPair),
+    reranks: reranked.length > 0,
+    measured: withoutRows(asMeasured),
+  };
+}
+
+// All that is computed by a setting: the values of each side, and where its facts stand.
+function figuresOf(data, setting, metrics = data.metrics) {
+  return { setting, metrics, of: data.sides.map((side) => measured(data, side, setting, metrics)) };
+}
+
+async function answer({ number, setting, goal }) {
+  const found = figuresOf(data, setting);
+  const result = summarized(data, found);
+  postMessage({ number, result });
+  await pause();
+  if (number !== latest) return;
+  postMessage({ number, tests: testsOf(data, found) });
+  await need(number, setting, goal);
+}
+
+// Means with intervals, differences to the first side and to what was measured, losses, and the questions that changed.
+function summarized(data, found) {
+  const { focus, confidence, asMeasured } = data;
+  const result = withoutRows(found);
+  result.unknown = found.of.reduce((most, { unknown }) => Math.max(most, unknown), 0);
+  result.against = found.of.map(({ values }, side) => difference(minus(values[0], asMeasured.of[side].values[0]), { confidence, bounded: isBounded(data.metrics[0]) }));
+  result.losses = lossesOf(data, data.sides[focus], found.setting, found.of[focus]);
+  result.curves = [asMeasured, found].map(({ setting, of }) => curveOf(data, data.sides[focus], setting, of[focus]));
+  result.values = found.of.map(({ values }) => values[0]);
+  Object.assign(result, changedQuestions(data, asMeasured.of[focus], found.of[focus]));
+  return result;
+}
+
+function withoutRows({ setting, metrics, of }) {
+  const { confidence } = data;
+  return {
+    setting,
+    rows: metrics.map((metric, place) => {
+      const bounded = isBounded(metric);
+      const [base, ...others] = of.map(({ values }) => values[place]);
+      const side = (values) => ({ mean: meanOf(values), n: count(values), interval: meanInterval(values, { confidence, bounded }) });
+      return {
+        sides: [base, ...others].map(side),
+        differences: others.map((values) => difference(minus(values, base), { confidence, bounded })),
+      };
+    }),
+    facts: of.map((one) => factsOf(one)),
+  };
+}
+
+function isBounded({ name }) {
+  return name !== "context_tokens";
+}
+
+function count(values) {
+  return values.reduce((sum, value) => sum + !Number.isNaN(value), 0);
+}
+
+function minus(values, others) {
+  return values.map((value, place) => value - others[place]);
+}
+
+// How many facts are found in what is read, of how many that count.
+function factsOf({ ranks, lengths, counted }) {
+  let [found, all] = [0, 0];
+  data.facts.forEach((query, fact) => {
+    if (!counted[fact]) return;
+    all++;
+    if (ranks[fact] > 0 && ranks[fact] <= lengths[query]) found++;
+  });
+  return { found, all };
+}
+
+// The p-value of each difference to the first side; over several sides the first measure's are corrected after Holm.
+function testsOf(data, { metrics, of }) {
+  const { confidence, seed } = data;
+  const rows = metrics.map((metric, place) => {
+    const bounded = isBounded(metric);
+    return of.slice(1).map(({ values }) => {
+      const differences = minus(values[place], of[0].values[place]);
+      return { ...difference(differences, { confidence, bounded }), ...pOf(differences, { confidence, bound: bounded ? 1 : null, seed }) };
+    });
+  });
+  const ps = holm(rows[0].map(({ p, n }) => (n ? p : NaN)));
+  return rows.map((row, place) => row.map((one, side) => {
+    const p = place === 0 ? ps[side] : one.p;
+    return { ...one, p, verdict: one.n ? verdict(one, p, confidence) : null };
+  }));
+}
+
+// What became of each fact, as the failure analysis tells it: counts by outcome.
+function lossesOf(data, side, setting, { ranks, lengths, counted }) {
+  const { stages, failed, attainable } = data.systems[side.system];
+  const least = setting.grade ?? 1;
+  const earlier = stages.slice(0, side.stage).map((_, stage) => measured(data, { ...side, stage }, setting, []).ranks);
+  const lost = new Set(failed);
+  const counts = {};
+  data.facts.forEach((query, fact) => {
+    if (!counted[fact]) return;
+    const canBe = attainable !== null && data.passagesOf[fact].some((passage) => attainable[passage] && data.passages.grade[passage] >= least);
+    const outcome = lost.has(query) ? "failed"
+      : ranks[fact] > 0 ? (ranks[fact] <= lengths[query] ? "found" : "below_k")
+      : earlier.some((one) => one[fact] > 0) ? "dropped"
+      : attainable === null ? "missed" : canBe ? "not_retrieved" : "not_attainable";
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  });
+  return counts;
+}
+
+// Recall over the tokens that are read: [tokens, recall] of each step, the mean over the questions that count.
+function curveOf(data, side, setting, { ranks, counts, counted }) {
+  const { rankings } = rankingsOf(data, side, setting);
+  const facts = new Float64Array(data.queries);
+  data.facts.forEach((query, fact) => (facts[query] += counted[fact]));
+  const questions = counts.reduce((sum, one) => sum + one, 0);
+  const steps = [];
+  data.facts.forEach((query, fact) => {
+    if (!counted[fact] || !ranks[fact] || ranks[fact] > (setting.k ?? Infinity)) return;
+    const tokens = rankings[query].slice(0, ranks[fact]).reduce((sum, chunk) => sum + data.chunks[chunk], 0);
+    steps.push([tokens, 1 / facts[query] / questions]);
+  });
+  steps.sort(([one], [other]) => one - other);
+  let recall = 0;
+  return steps.map(([tokens, share]) => [tokens, (recall += share)]);
+}
+
+// The questions with a fact that is found now and was not, and the other way around.
+function changedQuestions(data, before, after) {
+  const [fixed, broken] = [new Set(), new Set()];
+  data.facts.forEach((query, fact) => {
+    if (!before.counted[fact] || !after.counted[fact]) return;
+    const [was, is] = [before, after].map(({ ranks, lengths }) => ranks[fact] > 0 && ranks[fact] <= lengths[query]);
+    if (is && !was) fixed.add(query);
+    if (was && !is) broken.add(query);
+  });
+  return { fixed: [...fixed], broken: [...broken] };
+}
+
+// The least k, tokens and candidates with which a measure reaches a goal: its mean, and also the end of its interval.
+async function need(number, setting, goal) {
+  const metric = data.metrics[goal.metric];
+  const side = data.sides[data.focus];
+  const was = data.asMeasured.of[data.focus].values[goal.metric];
+  const target = goal.share ? goal.least * meanOf(was) : goal.least;
+  const { confidence } = data;
+  const bounded = isBounded(metric);
+  for (const dimension of goal.dimensions) {
+    let [mean, sure] = [null, null];
+    for (const value of dimension.values) {
+      const tried = { ...setting, [dimension.name]: value };
+      const found = measured(data, side, tried, [metric]);
+      if (number !== latest) return;
+      await pause();
+      const values = found.values[0];
+      if (found.unknown || !(meanOf(values) >= target - 1e-9)) continue;
+      const interval = meanInterval(values, { confidence, bounded });
+      const change = difference(minus(values, was), { confidence, bounded });
+      const one = { value, mean: meanOf(values), interval, change };
+      mean ??= one;
+      const isSure = goal.share ? (change.losses + change.wins === 0 || change.low >= target - meanOf(was) - 1e-9) : interval !== null && interval[0] >= target - 1e-9;
+      if (isSure) {
+        sure = one;
+        break;
+      }
+    }
+    if (number !== latest) return;
+    postMessage({ number, need: { name: dimension.name, target, mean, sure } });
+  }
+}
