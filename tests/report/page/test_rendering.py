@@ -67,6 +67,7 @@ def test_the_scripts_make_elements_only_from_text() -> None:
         *rendering.BROWSER,
         *rendering.SESSIONS,
         *rendering.DRAWING,
+        rendering.STATISTICS,
         rendering.SCRIPT,
     }
     for path in scripts:

@@ -95,6 +95,8 @@ BROWSER = (
 SESSIONS = ("curves.js", "sessions.js")
 """What a page with sessions needs besides."""
 DRAWING = ("drawing.js",)
+STATISTICS = "statistics.js"
+"""The statistics of raglift.stats, to be computed in the page."""
 _FOLDED = ("Versions", "Machine")
 """What was measured, but few want to know: folded."""
 HEAD = 2048
