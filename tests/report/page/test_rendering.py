@@ -67,6 +67,8 @@ def test_the_scripts_make_elements_only_from_text() -> None:
         *rendering.BROWSER,
         *rendering.SESSIONS,
         *rendering.DRAWING,
+        *rendering.WHAT_IF,
+        *rendering.WORKER,
         rendering.SCRIPT,
     }
     for path in scripts:
