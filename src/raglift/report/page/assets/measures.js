@@ -24,6 +24,12 @@ function prepared(data) {
       stage.rankings = stage.hits.map((count) => stage.chunks.slice(at, (at += count)));
     }
   }
+  data.known = new WeakMap();
+  const { counts } = countedBy(data, measuredSetting(data));
+  const sent = data.sides.flatMap(({ system, stage }) =>
+    data.systems[system].stages[stage].rankings.flatMap((ranking, query) => (counts[query] && ranking.length ? [lookedUp(data, query, ranking).tokens.at(-1)] : [])));
+  data.shortest = sent.reduce((least, one) => Math.min(least, one), Infinity); // so many tokens came for each question
+  data.longest = sent.reduce((most, one) => Math.max(most, one), 0);
   return data;
 }
 
@@ -71,31 +77,40 @@ function compared(one, other) {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
+// What is looked up once of a ranking: the hits that cover anything, as [rank, rows], and the tokens up to each rank.
+function lookedUp(data, query, ranking) {
+  let found = data.known.get(ranking);
+  if (!found) {
+    const [hits, tokens] = [[], new Float64Array(ranking.length + 1)];
+    ranking.forEach((chunk, place) => {
+      const rows = data.coveredBy[query].get(chunk);
+      if (rows) hits.push([place + 1, rows]);
+      tokens[place + 1] = tokens[place] + data.chunks[chunk];
+    });
+    data.known.set(ranking, (found = { hits, tokens }));
+  }
+  return found;
+}
+
 // How many of a ranking's first hits fit into a prompt: at most k, and at most so many tokens.
-function lengthOf(data, ranking, k, tokens) {
-  const most = Math.min(ranking.length, k ?? Infinity);
-  if (tokens === null) return most;
-  let [sum, length] = [0, 0];
-  while (length < most && (sum += data.chunks[ranking[length]]) <= tokens) length++;
+function lengthOf(tokensUpTo, k, tokens) {
+  let length = Math.min(tokensUpTo.length - 1, k ?? Infinity);
+  if (tokens !== null) while (tokensUpTo[length] > tokens) length -= 1;
   return length;
 }
 
 // What the hits of a ranking match: [rank, passage] of each pair that makes a hit relevant, and of each that satisfies a
 // fact, both in the order of rank. Passages below the least grade are none.
-function matchesOf(data, query, ranking, least) {
+function matchesOf(data, hits, least) {
   const { passages, matches } = data;
   const [relevant, enough] = [[], []];
-  const of = data.coveredBy[query];
-  if (!of.size) return { relevant, enough };
   const covered = new Map();
-  for (let place = 0; place < ranking.length; place++) {
-    const rows = of.get(ranking[place]);
-    if (!rows) continue;
+  for (const [rank, rows] of hits) {
     for (const row of rows) {
       const passage = matches.passage[row];
       if (passages.grade[passage] < least) continue;
-      if (matches.relevant[row]) relevant.push([place + 1, passage]);
-      if (data.coverage && isCoveredWith(data, covered, row)) enough.push([place + 1, passage]);
+      if (matches.relevant[row]) relevant.push([rank, passage]);
+      if (data.coverage && isCoveredWith(data, covered, row)) enough.push([rank, passage]);
     }
   }
   return { relevant, enough: data.coverage ? enough : relevant };
@@ -144,8 +159,8 @@ function satisfied(data, enough) {
 }
 
 // All that the measures look at, of one question: its whole ranking, and the part of it that is read.
-function matchedOf(data, query, ranking, length, least) {
-  const { relevant, enough } = matchesOf(data, query, ranking, least);
+function matchedOf(data, query, { hits, tokens }, length, least) {
+  const { relevant, enough } = matchesOf(data, hits, least);
   const all = [...satisfied(data, enough)].map(([fact, steps]) => ({ fact, steps, rank: steps[0][0], grade: steps[0][1] }));
   const first = all.filter(({ rank }) => rank <= length);
   for (const one of first) one.steps = one.steps.filter(([rank]) => rank <= length);
@@ -155,7 +170,7 @@ function matchedOf(data, query, ranking, length, least) {
     const ideal = Math.max(0, ...data.passagesOf[fact].map((passage) => data.passages.grade[passage]));
     if (ideal >= least) ideals.push(ideal);
   }
-  return { all, first, ideals, facts: ideals.length, cut: ranking.slice(0, length), relevant: relevant.filter(([rank]) => rank <= length) };
+  return { all, first, ideals, facts: ideals.length, tokens: tokens[length], relevant: relevant.filter(([rank]) => rank <= length) };
 }
 
 const MEASURES = {
@@ -190,7 +205,7 @@ const MEASURES = {
     }
     return ideal > 0 ? dcg / ideal : 0;
   },
-  context_tokens: ({ cut }, _setting, _metric, data) => cut.reduce((sum, chunk) => sum + data.chunks[chunk], 0),
+  context_tokens: ({ tokens }) => tokens,
 };
 
 // Of measures of what is read: from when each fact is satisfied, in characters, among the passages that count.
@@ -237,8 +252,8 @@ function measured(data, side, setting, metrics) {
   const lengths = new Int32Array(data.queries);
   let unknown = 0;
   for (let query = 0; query < data.queries; query++) {
-    const ranking = rankings[query];
-    const length = lengthOf(data, ranking, setting.k, setting.tokens);
+    const ranking = lookedUp(data, query, rankings[query]);
+    const length = lengthOf(ranking.tokens, setting.k, setting.tokens);
     lengths[query] = length;
     if (!counts[query]) continue;
     if (known && setting.k > known[query]) unknown++;
@@ -246,8 +261,8 @@ function measured(data, side, setting, metrics) {
     for (const { fact, rank } of matched.all) ranks[fact] = rank;
     metrics.forEach((metric, place) => {
       values[place][query] = READ[metric.name]
-        ? isAsMeasured ? readOf(data, query, metric, setting, stage, scale, least) : NaN
-        : MEASURES[metric.name](matched, setting, metric, data);
+        ? isAsMeasured && (setting.tokens === null || setting.tokens <= Math.max(data.shortest, metric.tokens)) ? readOf(data, query, metric, setting, stage, scale, least) : NaN
+        : MEASURES[metric.name](matched, setting, metric);
     });
   }
   return { values, ranks, lengths, counts, counted, unknown };

@@ -37,7 +37,8 @@ function startWhatIf(panel) {
 
 function whatIfOf(panel, worker, known) {
   const usual = { k: known.depth.k, tokens: known.depth.tokens, candidates: null, weight: null, grade: null, tag: null };
-  const goal = { metric: 0, least: 0.95, share: true };
+  const goal = { least: 0.95, share: true };
+  let measure = 0;
   let setting = { ...usual };
   let number = 0;
   let named = ""; // the setting that the address names
@@ -46,8 +47,13 @@ function whatIfOf(panel, worker, known) {
   const reset = button("Back to what was measured", () => choose({ ...usual }, { said: true }), { hidden: true });
   const drawn = resultsOf(known, goal, () => ask());
   results.append(...drawn.parts);
+  const measures = known.metrics.filter(({ name }) => name !== "context_tokens").map((metric, place) => [place, titleAt(metric, usual)]);
+  const chooseMeasure = choice("Measure", "if-measure", measures, (value) => {
+    measure = Number(value);
+    choose(setting, { said: true });
+  });
   const controls = settingControls(known, usual, (changed, said) => choose({ ...setting, ...changed }, { said }));
-  panel.append(element("div", { class: "controls settings", role: "group", "aria-label": "What if" }, controls.elements), element("div", { class: "what-if-head" }, status, reset), results, drawn.needs);
+  panel.append(element("div", { class: "controls settings", role: "group", "aria-label": "What if" }, chooseMeasure, controls.elements, element("p", { class: "why-off wide" }, controls.limits)), element("div", { class: "what-if-head" }, status, reset), results, drawn.needs);
 
   function isMeasured() {
     return SETTINGS.every((name) => setting[name] === usual[name]);
@@ -60,7 +66,7 @@ function whatIfOf(panel, worker, known) {
     reset.hidden = results.hidden = measured;
     document.documentElement.toggleAttribute("data-what-if", !measured);
     status.textContent = measured ? "" : `What if: ${inWords(known, usual, setting)}. Not what was measured.`;
-    whatIf.asked = measured ? "" : written(setting, usual);
+    whatIf.asked = written(setting, usual, measure && known.metrics[measure].name);
     for (const view of ["summary", "queries"]) linkTo(view);
     if (said) sayInAddress();
     if (measured) tell([], []);
@@ -76,7 +82,7 @@ function whatIfOf(panel, worker, known) {
 
   function ask() {
     number += 1;
-    worker.postMessage({ number, setting, goal: { ...goal, dimensions: drawn.dimensions(setting) } });
+    worker.postMessage({ number, setting, measure, goal: { ...goal, dimensions: drawn.dimensions(setting, measure) } });
   }
 
   function tell(fixed, broken) {
@@ -89,7 +95,7 @@ function whatIfOf(panel, worker, known) {
     if (data.trouble) status.textContent = `It cannot be told: ${data.trouble}`;
     if (data.result) drawn.clear();
     if (data.result && !isMeasured()) {
-      drawn.show(setting, data.result);
+      drawn.show(setting, measure, data.result);
       tell(data.result.fixed, data.result.broken);
     }
     if (data.tests && !isMeasured()) drawn.test(data.tests);
@@ -116,6 +122,9 @@ function whatIfOf(panel, worker, known) {
     if (!["", "summary", "queries"].includes(name) || wanted === named) return;
     named = wanted;
     panel.open ||= Boolean(wanted);
+    const wantedMeasure = wanted.match(/(?:^|,)measure:(\w+)/)?.[1];
+    measure = Math.max(0, known.metrics.findIndex((metric) => metric.name === wantedMeasure));
+    chooseMeasure.querySelector("select").value = measure;
     choose(read(wanted, usual, known));
   }
 
@@ -126,8 +135,9 @@ function whatIfOf(panel, worker, known) {
 }
 
 // A setting in an address, as k:5,tokens:1500,tag:easy; the tag comes last and is taken as it is.
-function written(setting, usual) {
-  return SETTINGS.filter((name) => setting[name] !== usual[name]).map((name) => `${name}:${setting[name] ?? "all"}`).join(",");
+function written(setting, usual, measure) {
+  const changed = SETTINGS.filter((name) => setting[name] !== usual[name]).map((name) => `${name}:${setting[name] ?? "all"}`);
+  return [...(measure ? [`measure:${measure}`] : []), ...changed].join(",");
 }
 
 function read(text, usual, { tags, grades, limit, fuses, takesFewer }) {
@@ -197,12 +207,13 @@ function settingControls(known, usual, choose) {
   if (fuses) {
     slider("weight", "Weight of the reranker's ranks", {
       min: 0, max: 1, step: 0.05, of: (weight) => weight ?? 1, to: (value) => (value >= 1 ? null : value),
-      said: (weight) => (weight === null ? "1, alone" : weight === 0 ? "0, without it" : weight.toFixed(2)),
+      said: (weight) => (weight === null ? "1" : weight.toFixed(2)),
     });
   }
   if (grades.length > 1) list("grade", "Least grade that counts", [["", `${grades[0]} (all)`], ...grades.slice(1).map((grade) => [grade, grade])], Number);
-  if (tags.length) list("tag", "Questions", [["", "All"], ...tags.slice(0, 200).map((tag) => [tag, short(tag, 60)])], String);
-  return { elements: made.map((one) => one.element), place: (setting) => made.forEach((one) => one.place(setting)) };
+  if (tags.length) list("tag", "Tag", [["", "All"], ...tags.slice(0, 200).map((tag) => [tag, short(tag, 60)])], String);
+  const limits = `The page has ${plural(limit.k, "hit")} a question. More of them, or more candidates, need a run: raglift evaluate with --candidates.`;
+  return { elements: made.map((one) => one.element), limits, place: (setting) => made.forEach((one) => one.place(setting)) };
 }
 
 prepareWhatIf();

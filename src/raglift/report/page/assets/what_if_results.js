@@ -3,8 +3,13 @@
 const NEEDED = { k: "hits that are read", tokens: "tokens of the prompt", candidates: "candidates of the reranker" };
 const LOSSES = ["found", "below_k", "dropped", "not_retrieved", "missed", "not_attainable", "failed"];
 
+// A measure of what is read of the prompt, character by character, and not of hits.
+function isRead({ name }) {
+  return name === "recall_area" || name === "prompt_recall";
+}
+
 function titleAt(metric, setting) {
-  if (["recall_area", "prompt_recall"].includes(metric.name)) return `${metric.title} ${whole(setting.tokens ?? metric.tokens)} tokens`;
+  if (isRead(metric)) return `${metric.title} ${whole(setting.tokens ?? metric.tokens)} tokens`;
   if (metric.name === "context_tokens") return "Tokens sent";
   return setting.k === null ? metric.title : `${metric.title}@${setting.k}`;
 }
@@ -38,8 +43,8 @@ function resultsOf(page, goal, ask) {
   const needs = needsOf(page, goal, ask);
   let now = null;
 
-  function show(setting, result) {
-    now = { setting, result };
+  function show(setting, measure, result) {
+    now = { setting, measure, result };
     drawLead();
     verdicts.textContent = "";
     drawTiles();
@@ -50,25 +55,29 @@ function resultsOf(page, goal, ask) {
   }
 
   function drawLead() {
-    const { setting, result } = now;
-    const [row, was, against] = [result.rows[0].sides[focus], measured.rows[0].sides[focus], result.against[focus]];
+    const { setting, measure, result } = now;
+    const [row, was] = [result, measured].map(({ rows }) => rows[measure].sides[focus]);
+    const { against } = result;
+    const of = between ? "" : `${short(sides[focus].title, 60)}: `;
     if (result.unknown) {
       lead.textContent = `Not known from this page: of ${plural(result.unknown, "question")} the reranker returned too few of these candidates. raglift evaluate with --candidates ${setting.candidates} measures it.`;
       return;
     }
     if (finite(row.mean) === null) {
-      lead.textContent = row.n ? `${titleAt(metrics[0], setting)} cannot be told from the hits in this page in another order.` : "No question is left that counts.";
+      const isLeft = result.facts[focus].all > 0;
+      lead.textContent = isLeft ? `${of}${titleAt(metrics[measure], setting)} cannot be told from this page for hits in another order: choose another measure.` : "No question is left that counts.";
       return;
     }
-    const name = titleAt(metrics[0], setting);
-    const before = `${titleAt(metrics[0], measured.setting)} was ${figure(was.mean)}, measured on ${plural(was.n, "question")}`;
-    const moved = against.n && finite(against.mean) !== null ? `${signed(against.mean)}${inBrackets([against.low, against.high], signed) ? ` ${inBrackets([against.low, against.high], signed)}` : ""} on the same questions` : "";
-    lead.textContent = `${name} would be ${figure(row.mean)}${row.n === was.n ? "" : ` on ${plural(row.n, "question")}`}; ${before}${moved ? ` (${moved})` : ""}.`;
+    const name = titleAt(metrics[measure], setting);
+    const others = row.n === was.n ? "" : ` on ${plural(row.n, "question")}`;
+    const isSame = against.wins + against.losses === 0;
+    const change = isSame ? "the same for each question" : [signed(against.mean), inBrackets([against.low, against.high], signed)].filter(Boolean).join(" ");
+    lead.textContent = `${of}${name} would be ${figure(row.mean)}${others}. Measured: ${titleAt(metrics[measure], measured.setting)} ${figure(was.mean)}${others && ` on ${whole(was.n)}`} (${change}${others && ", on the same questions"}).`;
   }
 
   function drawTiles() {
-    const { setting, result } = now;
-    const shown = metrics.map((metric, place) => ({ metric, place })).filter(({ metric, place }) => place === 0 || ["recall", "hit_rate", "context_tokens"].includes(metric.name));
+    const { setting, measure, result } = now;
+    const shown = metrics.map((metric, place) => ({ metric, place })).filter(({ metric, place }) => place === measure || ["recall", "hit_rate", "context_tokens"].includes(metric.name));
     const tile = (label, value, note) => element("div", { class: "tile" }, element("dt", null, label), element("dd", { class: "value" }, value), element("dd", { class: "note" }, note));
     const facts = result.facts[focus];
     tiles.replaceChildren(
@@ -78,7 +87,7 @@ function resultsOf(page, goal, ask) {
   }
 
   function drawTable(tests) {
-    const { setting, result } = now;
+    const { setting, measure, result } = now;
     const head = (titles) => element("thead", null, element("tr", null, titles.map((title, n) => element("th", { scope: "col", class: n ? "number" : "words" }, title))));
     const cell = (value, interval, kind = "") => element("td", { class: `number ${kind}` }, element("span", { class: "figures" }, element("span", null, value), interval ? element("span", { class: "interval" }, interval) : null));
     const name = (text) => element("th", { scope: "row", class: "words" }, element("span", { dir: "auto" }, short(text, 120)));
@@ -89,18 +98,20 @@ function resultsOf(page, goal, ask) {
     const test = (place, side) => {
       const [one, tested] = [result.rows[place].differences[side - 1], tests?.[place][side - 1]];
       if (!one?.n) return [cell("–"), cell("–"), cell("")];
-      const decided = place === 0 && tested?.verdict ? tested.verdict : "";
+      const decided = place === measure && tested?.verdict ? tested.verdict : "";
       const kind = ["better", "worse"].includes(decided) ? decided : "";
       const show = (value) => signedOf(metrics[place], value);
-      return [cell(show(one.mean), inBrackets([one.low, one.high], show), kind), cell(tests ? pText(tested.p) : "…"), cell(place === 0 ? decided : "exploratory", "", place === 0 ? kind : "muted")];
+      return [cell(show(one.mean), inBrackets([one.low, one.high], show), kind), cell(tests ? pText(tested.p) : "…"), cell(place === measure ? decided : "exploratory", "", place === measure ? kind : "muted")];
     };
     const rows = between
       ? metrics.map((metric, place) => [name(titleAt(metric, setting)), ...sides.map((_, side) => of(place, side)), ...(sides.length > 1 ? test(place, sides.length - 1) : [])])
-      : sides.map(({ title }, side) => [name(title), of(0, side), ...(side ? test(0, side) : [cell(""), cell(""), cell("baseline", "", "muted")]), of(metrics.length - 1, side)]);
+      : sides.map(({ title }, side) => [name(title), of(measure, side), ...(side ? test(measure, side) : [cell(""), cell(""), cell("baseline", "", "muted")]), of(metrics.length - 1, side)]);
     const titles = between
       ? ["metric", ...sides.map(({ title }) => title), ...(sides.length > 1 ? ["lift", "p", ""] : [])]
-      : ["system", titleAt(metrics[0], setting), "difference", sides.length > 2 ? "p (Holm)" : "p", "", "tokens"];
-    table.replaceChildren(element("table", null, element("caption", null, `What if, with ${Math.round(100 * page.confidence)}% intervals`), head(titles), element("tbody", null, rows.map((row) => element("tr", null, row)))));
+      : ["system", titleAt(metrics[measure], setting), "difference", sides.length > 2 ? "p (Holm)" : "p", "", "tokens"];
+    const isOpen = result.rows.some(({ sides: of }) => of.some(({ n }) => !n && result.facts[focus].all));
+    const caption = `What if, with ${100 * page.confidence}% intervals${isOpen ? "; – cannot be told from this page for hits in another order, or for longer prompts than were measured" : ""}`;
+    table.replaceChildren(element("table", null, element("caption", null, caption), head(titles), element("tbody", null, rows.map((row) => element("tr", null, row)))));
   }
 
   function drawShares() {
@@ -129,9 +140,10 @@ function resultsOf(page, goal, ask) {
   function test(tests) {
     drawTable(tests);
     if (sides.length < 2 || now.result.unknown) return;
-    const [one, base, other] = [tests[0][Math.max(0, focus - 1)], sides[0].title, sides[focus || 1].title];
+    const { measure, result } = now;
+    const [one, base, other] = [tests[measure][Math.max(0, focus - 1)], sides[0].title, sides[focus || 1].title];
     if (!one.n) return;
-    const means = `from ${figure(now.result.rows[0].sides[0].mean)} to ${figure(now.result.rows[0].sides[focus || 1].mean)}`;
+    const means = `from ${figure(result.rows[measure].sides[0].mean)} to ${figure(result.rows[measure].sides[focus || 1].mean)}`;
     const did = { better: "would help", worse: "would hurt" }[one.verdict];
     verdicts.textContent = between
       ? did ? `The reranker ${did}: ${means}, ${pEquation(one.p)}.` : `The reranker would make no clear difference: ${means}, ${pEquation(one.p)}.`
@@ -175,9 +187,8 @@ function curveFigure([before, after], setting) {
 
 // What would be needed for a goal: the least k, prompt and candidates.
 function needsOf(page, goal, ask) {
-  const { metrics, limit, takesFewer, reranks, measured, focus } = page;
+  const { metrics, limit, takesFewer, reranks } = page;
   const rows = element("tbody");
-  const metric = choice("Measure", "if-goal-metric", metrics.filter(({ name }) => name !== "context_tokens").map((one, place) => [place, titleAt(one, measured.setting)]), (value) => set({ metric: Number(value) }));
   const least = element("input", { type: "number", id: "if-goal", min: 0, max: 100, step: 1, value: 95, oninput: () => set({}) });
   const kind = choice("Goal", "if-goal-kind", [["share", "% of what was measured"], ["mean", "a mean of"]], (value) => {
     Object.assign(least, value === "share" ? { value: 95, max: 100, step: 1 } : { value: 0.8, max: 1, step: 0.01 });
@@ -193,21 +204,29 @@ function needsOf(page, goal, ask) {
   const upTo = (first, last, step = 1) => Array.from({ length: Math.max(0, Math.floor((last - first) / step) + 1) }, (_, n) => first + n * step);
   const box = element("section", { class: "section what-if-need", "aria-labelledby": "if-need-heading" },
     element("h3", { id: "if-need-heading" }, "What would be needed"),
-    element("div", { class: "controls" }, metric, kind, element("div", { class: "choice" }, element("label", { for: "if-goal" }, "At least"), least)),
+    element("p", null, "For the measure above: the least of each by itself, with everything else as it is chosen."),
+    element("div", { class: "controls" }, kind, element("div", { class: "choice" }, element("label", { for: "if-goal" }, "At least"), least)),
     element("div", { class: "scroll", role: "group", "aria-label": "What would be needed", tabindex: 0 },
-      element("table", null, element("thead", null, element("tr", null, ["the least", "on average", "with its interval"].map((title, n) => element("th", { scope: "col", class: n ? "number" : "words" }, title)))), rows)));
-  const said = (one) => (one === null ? "not reached" : one);
+      element("table", null, element("thead", null, element("tr", null, ["the least number of", "on average", "with its interval"].map((title, n) => element("th", { scope: "col", class: n ? "number" : "words" }, title)))), rows)));
   return {
     element: box,
     clear: () => rows.replaceChildren(),
-    dimensions: (setting) => [
-      { name: "k", values: upTo(1, Math.min(limit.k, setting.candidates ?? limit.k)) },
-      { name: "tokens", values: [...upTo(FINEST, limit.tokens - FINEST, FINEST), null] },
-      ...(reranks && takesFewer ? [{ name: "candidates", values: [...upTo(setting.k ?? 1, limit.candidates - 1), null] }] : []),
-    ],
-    show: ({ name, target, mean, sure }) => {
-      const text = (one) => (one === null ? "not reached" : `${whole(one.value ?? (name === "candidates" ? limit.candidates : limit.tokens))}: ${figure(one.mean)} ${inBrackets(one.interval)}, ${signed(one.change.mean)} ${inBrackets([one.change.low, one.change.high], signed)}`);
-      rows.append(element("tr", null, element("th", { scope: "row", class: "words" }, NEEDED[name]), element("td", { class: "number" }, said(text(mean))), element("td", { class: "number" }, said(text(sure)))));
+    dimensions: (setting, measure) => {
+      const ofOrder = !isRead(metrics[measure]); // what is read is looked at up to a number of tokens, in the order measured
+      return [
+        ...(ofOrder ? [{ name: "k", values: upTo(1, Math.min(limit.k, setting.candidates ?? limit.k)) }] : []),
+        { name: "tokens", values: [...upTo(FINEST, limit.tokens - FINEST, FINEST), ofOrder ? null : limit.tokens] },
+        ...(reranks && takesFewer && ofOrder ? [{ name: "candidates", values: [...upTo(setting.k ?? 1, limit.candidates - 1), null] }] : []),
+      ];
+    },
+    show: ({ name, mean, sure }) => {
+      const cell = (one) => {
+        if (one === null) return element("td", { class: "number muted" }, "not reached");
+        const { value, change, interval } = one;
+        const figures = goal.share ? `${figure(one.mean)}, ${signed(change.mean)} ${inBrackets([change.low, change.high], signed)}` : `${figure(one.mean)} ${inBrackets(interval)}`;
+        return element("td", { class: "number" }, element("span", { class: "figures" }, element("strong", null, whole(value ?? limit[name])), element("span", { class: "interval" }, figures)));
+      };
+      rows.append(element("tr", null, element("th", { scope: "row", class: "words" }, NEEDED[name]), cell(mean), cell(sure)));
     },
   };
 }

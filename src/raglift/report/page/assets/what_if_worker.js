@@ -1,5 +1,6 @@
 // Answers to settings, off the page's own thread: figures at once, p-values and what would be needed when they are ready.
 
+const STEP = 50; // tokens from one prompt size to the next
 let data = null;
 let latest = 0; // of several settings, the last one is answered
 
@@ -23,13 +24,12 @@ onmessage = async ({ data: asked }) => {
 };
 
 // What can be chosen, and what was measured.
-function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, passages, confidence, asMeasured, chunks }) {
+function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, passages, confidence, asMeasured, longest }) {
   const counts = new Map();
   for (const tag of tagsOf.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
-  const longest = systems.flatMap(({ stages }) => stages.at(-1).rankings).map((ranking) => ranking.reduce((sum, chunk) => sum + chunks[chunk], 0));
   const reranked = sides.map(({ system }) => systems[system]).filter(({ stages }) => stages.length > 1);
   return {
-    limit: { ...limit, tokens: Math.ceil(Math.max(50, longest.reduce((most, one) => Math.max(most, one), 0)) / 50) * 50 },
+    limit: { ...limit, tokens: Math.max(1, Math.ceil(longest / STEP)) * STEP },
     depth, metrics, sides, focus, confidence,
     tags: [...counts].sort(([, one], [, other]) => other - one).map(([tag]) => tag),
     grades: [...new Set(passages.grade)].sort((one, other) => one - other),
@@ -45,25 +45,24 @@ function figuresOf(data, setting, metrics = data.metrics) {
   return { setting, metrics, of: data.sides.map((side) => measured(data, side, setting, metrics)) };
 }
 
-async function answer({ number, setting, goal }) {
+async function answer({ number, setting, measure, goal }) {
   const found = figuresOf(data, setting);
-  const result = summarized(data, found);
-  postMessage({ number, result });
+  postMessage({ number, result: summarized(data, found, measure) });
   await pause();
   if (number !== latest) return;
-  postMessage({ number, tests: testsOf(data, found) });
-  await need(number, setting, goal);
+  postMessage({ number, tests: testsOf(data, found, measure) });
+  await need(number, setting, measure, goal);
 }
 
 // Means with intervals, differences to the first side and to what was measured, losses, and the questions that changed.
-function summarized(data, found) {
-  const { focus, confidence, asMeasured } = data;
+function summarized(data, found, measure) {
+  const { focus, confidence, asMeasured, metrics } = data;
   const result = withoutRows(found);
+  const [now, before] = [found, asMeasured].map(({ of }) => of[focus].values[measure]);
   result.unknown = found.of.reduce((most, { unknown }) => Math.max(most, unknown), 0);
-  result.against = found.of.map(({ values }, side) => difference(minus(values[0], asMeasured.of[side].values[0]), { confidence, bounded: isBounded(data.metrics[0]) }));
+  result.against = difference(minus(now, before), { confidence, bounded: isBounded(metrics[measure]) });
   result.losses = lossesOf(data, data.sides[focus], found.setting, found.of[focus]);
   result.curves = [asMeasured, found].map(({ setting, of }) => curveOf(data, data.sides[focus], setting, of[focus]));
-  result.values = found.of.map(({ values }) => values[0]);
   Object.assign(result, changedQuestions(data, asMeasured.of[focus], found.of[focus]));
   return result;
 }
@@ -108,8 +107,8 @@ function factsOf({ ranks, lengths, counted }) {
   return { found, all };
 }
 
-// The p-value of each difference to the first side; over several sides the first measure's are corrected after Holm.
-function testsOf(data, { metrics, of }) {
+// The p-value of each difference to the first side; over several sides those of one measure are corrected after Holm.
+function testsOf(data, { metrics, of }, measure) {
   const { confidence, seed } = data;
   const rows = metrics.map((metric, place) => {
     const bounded = isBounded(metric);
@@ -118,9 +117,9 @@ function testsOf(data, { metrics, of }) {
       return { ...difference(differences, { confidence, bounded }), ...pOf(differences, { confidence, bound: bounded ? 1 : null, seed }) };
     });
   });
-  const ps = holm(rows[0].map(({ p, n }) => (n ? p : NaN)));
+  const ps = holm(rows[measure].map(({ p, n }) => (n ? p : NaN)));
   return rows.map((row, place) => row.map((one, side) => {
-    const p = place === 0 ? ps[side] : one.p;
+    const p = place === measure ? ps[side] : one.p;
     return { ...one, p, verdict: one.n ? verdict(one, p, confidence) : null };
   }));
 }
@@ -153,8 +152,7 @@ function curveOf(data, side, setting, { ranks, counts, counted }) {
   const steps = [];
   data.facts.forEach((query, fact) => {
     if (!counted[fact] || !ranks[fact] || ranks[fact] > (setting.k ?? Infinity)) return;
-    const tokens = rankings[query].slice(0, ranks[fact]).reduce((sum, chunk) => sum + data.chunks[chunk], 0);
-    steps.push([tokens, 1 / facts[query] / questions]);
+    steps.push([lookedUp(data, query, rankings[query]).tokens[ranks[fact]], 1 / facts[query] / questions]);
   });
   steps.sort(([one], [other]) => one - other);
   let recall = 0;
@@ -174,10 +172,10 @@ function changedQuestions(data, before, after) {
 }
 
 // The least k, tokens and candidates with which a measure reaches a goal: its mean, and also the end of its interval.
-async function need(number, setting, goal) {
-  const metric = data.metrics[goal.metric];
+async function need(number, setting, measure, goal) {
+  const metric = data.metrics[measure];
   const side = data.sides[data.focus];
-  const was = data.asMeasured.of[data.focus].values[goal.metric];
+  const was = data.asMeasured.of[data.focus].values[measure];
   const target = goal.share ? goal.least * meanOf(was) : goal.least;
   const { confidence } = data;
   const bounded = isBounded(metric);
