@@ -20,113 +20,15 @@ from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
 from raglift.metrics.budgets import prefix_lengths, within_budget
 from raglift.metrics.computing import compute, rankings_by_stage
-from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import scale_of
 from raglift.report.page.rendering import WORKER, asset, evaluation_page
 from raglift.results.evaluation import Evaluation
-from raglift.retrieval.rerankers import Pair, PairReranker
 from raglift.retrieval.retrievers import fuse
 from raglift.stats.paired_tests import paired_differences
-from raglift.types.dataset import Dataset
-from raglift.types.documents import Document
-from raglift.types.labels import Fact, Passage, Query
 from raglift.types.metric import Metric, Tokens
 from raglift.types.rankings import Ranking
 
-WORDS = tuple(
-    ["amber", "bell", "cliff", "dusk", "ember", "fog", "gull", "harbour", "island", "jetty", "keel", "lamp", "mast", "night", "oar", "pier", "quay", "rope"]
-)
-KINDS = ("spans", "texts", "ids")
-READ = ("recall_area", "prompt_recall")
-METRICS = [
-    *map(
-        parse, ["ndcg", "ndcg(gain=exponential)", "recall", "rr", "hit_rate", "precision", "f1", "ap", "context_tokens"]
-    ),
-    *map(Metric, READ),
-]
-BUDGET = 400
-"""Of the measures of what is read, where a setting has no other."""
-
-
-class Shuffling(PairReranker):
-    """Scores pairs by their letters, in few steps, so that many are tied."""
-
-    identity = "letters"
-
-    def score(self, batch: Sequence[Pair]) -> list[float]:
-        return [float(sum(map(ord, query + text)) % 5) for query, text in batch]
-
-
-def corpus(draw: random.Random) -> list[Document]:
-    return [
-        Document(f"d{n}", " ".join(draw.choices(WORDS, k=draw.randint(60, 160)))) for n in range(draw.randint(3, 6))
-    ]
-
-
-def passage_of(draw: random.Random, kind: str, documents: Sequence[Document], chunks: Sequence[Any]) -> Passage:
-    grade = draw.choice([1, 1, 1, 2, 3])
-    if kind == "ids":
-        return Passage(chunk_id=draw.choice(chunks).id, grade=grade)
-    document = draw.choice(documents)
-    words = document.text.split(" ")
-    first = draw.randrange(len(words) - 8)
-    start = len(" ".join(words[:first])) + (first > 0)
-    text = " ".join(words[first : first + draw.randint(4, 14)])
-    if kind == "texts":
-        return Passage(text, grade=grade)
-    return Passage(text, document.id, start, start + len(text), grade=grade)
-
-
-def questions(draw: random.Random, kind: str, documents: Sequence[Document], chunks: Sequence[Any]) -> Iterator[Query]:
-    """Some have several facts with alternatives of several grades, some none, and some have no answer."""
-    for number in range(draw.choice([9, 16, 30])):
-        what = draw.random()
-        facts: dict[tuple[Passage, ...], None] = {}
-        while what > 0.15 and len(facts) < draw.choice([1, 1, 2, 3]):
-            passages = (passage_of(draw, kind, documents, chunks) for _ in range(draw.choice([1, 1, 2, 3])))
-            facts[tuple(dict.fromkeys(passages))] = None
-        tags = tuple(draw.sample(["easy", "hard", "old"], draw.choice([0, 1, 1, 2])))
-        facts_of = tuple(map(Fact, facts))
-        yield Query(f"q{number}", f"where is {number}?", facts_of, tags, answerable=bool(facts_of) or what > 0.07)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A system of random hits on random labels, some of whose questions fail."""
-
-    seed: int
-
-    def evaluation(self, candidates: int | None = None, least: int | None = None) -> Evaluation:
-        draw = random.Random(self.seed)
-        kind = KINDS[self.seed % 3]
-        documents = corpus(draw)
-        chunks = rl.RecursiveChunker(draw.choice([60, 120]), overlap=draw.choice([0, 20])).split(documents)
-        queries = tuple(questions(draw, kind, documents, chunks))
-        deep = min(len(chunks), draw.choice([6, 12, 20]))
-        orders = {query.text: draw.sample(chunks, len(chunks)) for query in queries}
-        failing = {query.text for query in queries if draw.random() < 0.05}
-        rule = draw.choice(["coverage", "containment"]) if kind != "ids" else "containment"
-
-        def search(question: str, k: int) -> list[Any]:
-            if question in failing:
-                raise ValueError("no answer")
-            return orders[question][:k]
-
-        asked = candidates or deep
-        return rl.evaluate(
-            search,
-            Dataset(tuple(graded(queries, least)), tuple(documents), f"random {self.seed}"),
-            reranker=Shuffling() if self.seed % 4 else None,
-            candidates=asked,
-            depth="deep",
-            metrics=list(map(str, METRICS)),
-            ks=[1, min(5, asked)],
-            match=rl.MatchRule(rule, minimum_length=5),
-            chunks=chunks if self.seed % 5 else None,
-            on_error="keep",
-            retries=0,
-            latency=0,
-        )
+from .random_evaluations import BUDGET, METRICS, READ, Measured, Shuffling, graded
 
 
 @dataclass(frozen=True)
@@ -167,15 +69,6 @@ def changed(evaluation: Evaluation, setting: Setting) -> list[list[Ranking]]:
     if weight is not None:
         last = few if weight <= 0 else last if weight >= 1 else fuse([few, last], (1 - weight, weight))
     return [few, last]
-
-
-def graded(queries: Sequence[Query], least: int | None) -> list[Query]:
-    """The questions without the passages below a grade."""
-    found = []
-    for query in queries:
-        left = [tuple(one for one in fact.passages if one.grade >= (least or 1)) for fact in query.facts]
-        found.append(replace(query, facts=tuple(Fact(one) for one in left if one)))
-    return found
 
 
 class Expected:
@@ -224,7 +117,8 @@ RUN = """([packed, settings, measure]) => {
   return settings.map((setting) => {
     const found = figuresOf(data, setting);
     const result = summarized(data, found, measure);
-    return { result, tests: testsOf(data, found, measure), values: found.of.map(({ values }) => values.map((one) => [...one])) };
+    const values = found.of.map((one) => one.values.map((of) => [...of]));
+    return { result, tests: testsOf(data, found, measure), values };
   });
 }"""
 
@@ -300,7 +194,8 @@ def check_figures(found: dict[str, Any], expected: Expected, method: Any, where:
 
 def compared(compute_in_page: Any, seed: int, count: int) -> int:
     """Compare so many settings of one evaluation, and return how many figures were compared."""
-    evaluation, draw = Measured(seed).evaluation(), random.Random(seed + 1_000_000)
+    evaluation = Measured(seed).evaluation()
+    draw = random.Random(seed + 1_000_000)  # noqa: S311
     settings = [setting_of(draw, evaluation) for _ in range(count)]
     usual = evaluation_page(evaluation).queries
     assert usual is not None
@@ -355,7 +250,8 @@ def test_figures_equal_those_of_python_by_ten_thousand_settings(compute_in_page:
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 6, 7, 9])
 def test_fewer_candidates_and_a_least_grade_are_what_a_run_with_them_gives(compute_in_page: Any, seed: int) -> None:
-    evaluation, draw = Measured(seed).evaluation(), random.Random(seed)
+    evaluation = Measured(seed).evaluation()
+    draw = random.Random(seed)  # noqa: S311
     candidates = draw.randint(2, int(evaluation.run.spec["candidates"]) - 1)
     setting = Setting(draw.randint(1, min(5, candidates)), candidates=candidates, grade=draw.choice([None, 2]))
     metrics = [str(metric @ setting.k) for metric in METRICS if metric.name not in READ]
