@@ -114,6 +114,7 @@ class Measured:
         orders = {query.text: order_of(draw, query, chunks, deep) for query in queries}
         failing = {query.text for query in queries if draw.random() < 0.05}
         rule = draw.choice(["coverage", "containment"]) if kind != "ids" else "containment"
+        share = draw.choice([0.5, 1.0])
 
         def search(question: str, k: int) -> list[Any]:
             if question in failing:
@@ -129,7 +130,7 @@ class Measured:
             depth="deep",
             metrics=list(map(str, METRICS)),
             ks=[1, min(5, asked)],
-            match=rl.MatchRule(rule, minimum_length=5),
+            match=rl.MatchRule(rule, minimum_length=5, threshold=share if rule == "coverage" else None),
             chunks=chunks if self.seed % 5 else None,
             on_error="keep",
             retries=0,
