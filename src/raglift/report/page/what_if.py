@@ -62,19 +62,22 @@ def what_if(
 
     Returns:
         None for agents and repeated runs, for the conventions of other tools, and where the metric that decides is one
-        that the page cannot compute, or looks deeper than a stage returned.
+        that the page cannot compute, looks deeper than a stage returned, or needs tokens that cannot be counted here.
     """
     chosen = [systems[name] for name, _ in sides]
     if primary.name not in _KNOWN or primary.calls is not None or not all(map(_is_usual, chosen)):
         return None
+    counts_tokens = is_encoding_available()
+    if primary.name in _READ and not counts_tokens:
+        return None
     if any(one.is_truncated(stage, primary) for one, (_, stage) in zip(chosen, sides, strict=True)):
         return None
     columns = _Columns(shared_queries(systems, sides[0][0]), rule_of(chosen[0]))
-    metrics = _metrics(primary, chosen)
+    metrics = _metrics(primary, chosen, counts_tokens=counts_tokens)
     names = list(dict.fromkeys(name for name, _ in sides))
     packed = [columns.system(name, systems[name], is_read=any(one.name in _READ for one in metrics)) for name in names]
     limits = [one.truncated.get(stage, _asked(one)) for one, (_, stage) in zip(chosen, sides, strict=True)]
-    counter = match_tables_of(chosen[0])[0].counter if is_encoding_available() else EstimatedTokens()
+    counter = match_tables_of(chosen[0])[0].counter if counts_tokens else EstimatedTokens()
     at_k = primary.name not in _READ
     stage_titles = {view.stage: view.title for view in queries.views}
     right = queries.views[queries.right]
@@ -83,7 +86,7 @@ def what_if(
         "seed": _seed(method.seed),
         "confidence": method.confidence,
         "metrics": list(map(_metric, metrics)),
-        "depth": {"k": primary.k if at_k else queries.k, "tokens": _budget(primary) if at_k else None},
+        "depth": {"k": primary.k if at_k else min(queries.k, *limits), "tokens": _budget(primary) if at_k else None},
         "limit": {"k": min(limits), "candidates": max(map(_asked, chosen))},
         "sides": [
             {
@@ -123,11 +126,13 @@ def _budget(metric: Metric) -> int | None:
     return None if metric.budget is None else metric.budget.most
 
 
-def _metrics(primary: Metric, chosen: Sequence[Evaluation]) -> list[Metric]:
+def _metrics(primary: Metric, chosen: Sequence[Evaluation], *, counts_tokens: bool) -> list[Metric]:
     """Return the metrics that are shown, the one that decides first: a measure of what is read where all scored it."""
     scored = [metric for metric in chosen[0].scores.metrics if all(metric in one.scores.metrics for one in chosen)]
-    read = [metric for metric in scored if metric.name in _READ]
-    found = {metric.name: metric for metric in (primary, *map(Metric, _TABLE), *read[:1], _TOKENS)[::-1]}
+    read = [metric for metric in scored if metric.name in _READ and counts_tokens]
+    has_k = primary.k is not None or primary.name in _READ
+    table = [Metric(name) for name in _TABLE if has_k or not MEASURES[name].needs_k]
+    found = {metric.name: metric for metric in (primary, *table, *read[:1], _TOKENS)[::-1]}
     return [
         metric for name in dict.fromkeys((primary.name, *_TABLE, *_READ, _TOKENS.name)) if (metric := found.get(name))
     ]
