@@ -33,9 +33,8 @@ from raglift.types.labels import Fact, Passage, Query
 from raglift.types.metric import Metric, Tokens
 from raglift.types.rankings import Ranking
 
-WORDS = tuple(
-    ["amber", "bell", "cliff", "dusk", "ember", "fog", "gull", "harbour", "island", "jetty", "keel", "lamp", "mast", "night", "oar", "pier", "quay", "rope"]
-)
+NAMES = "amber bell cliff dusk ember fog gull harbour island jetty keel lamp mast night oar pier quay rope"
+WORDS = tuple(NAMES.split())
 KINDS = ("spans", "texts", "ids")
 READ = ("recall_area", "prompt_recall")
 METRICS = [
@@ -97,7 +96,7 @@ class Measured:
     seed: int
 
     def evaluation(self, candidates: int | None = None, least: int | None = None) -> Evaluation:
-        draw = random.Random(self.seed)
+        draw = random.Random(self.seed)  # noqa: S311
         kind = KINDS[self.seed % 3]
         documents = corpus(draw)
         chunks = rl.RecursiveChunker(draw.choice([60, 120]), overlap=draw.choice([0, 20])).split(documents)
@@ -224,7 +223,8 @@ RUN = """([packed, settings, measure]) => {
   return settings.map((setting) => {
     const found = figuresOf(data, setting);
     const result = summarized(data, found, measure);
-    return { result, tests: testsOf(data, found, measure), values: found.of.map(({ values }) => values.map((one) => [...one])) };
+    const values = found.of.map(({ values: of }) => of.map((one) => [...one]));
+    return { result, tests: testsOf(data, found, measure), values };
   });
 }"""
 
@@ -300,7 +300,7 @@ def check_figures(found: dict[str, Any], expected: Expected, method: Any, where:
 
 def compared(compute_in_page: Any, seed: int, count: int) -> int:
     """Compare so many settings of one evaluation, and return how many figures were compared."""
-    evaluation, draw = Measured(seed).evaluation(), random.Random(seed + 1_000_000)
+    evaluation, draw = Measured(seed).evaluation(), random.Random(seed + 1_000_000)  # noqa: S311
     settings = [setting_of(draw, evaluation) for _ in range(count)]
     usual = evaluation_page(evaluation).queries
     assert usual is not None
@@ -355,7 +355,7 @@ def test_figures_equal_those_of_python_by_ten_thousand_settings(compute_in_page:
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 6, 7, 9])
 def test_fewer_candidates_and_a_least_grade_are_what_a_run_with_them_gives(compute_in_page: Any, seed: int) -> None:
-    evaluation, draw = Measured(seed).evaluation(), random.Random(seed)
+    evaluation, draw = Measured(seed).evaluation(), random.Random(seed)  # noqa: S311
     candidates = draw.randint(2, int(evaluation.run.spec["candidates"]) - 1)
     setting = Setting(draw.randint(1, min(5, candidates)), candidates=candidates, grade=draw.choice([None, 2]))
     metrics = [str(metric @ setting.k) for metric in METRICS if metric.name not in READ]
@@ -368,3 +368,68 @@ def test_fewer_candidates_and_a_least_grade_are_what_a_run_with_them_gives(compu
             )
     losses = again.failure_analysis(setting.k).losses
     assert found["result"]["losses"] == {one.outcome: one.facts for one in losses if one.facts}
+
+
+def shuffled(*, twice: bool = False, failing: str = "", candidates: int = 12) -> Evaluation:
+    """A reranked system some of whose chunks come twice, or whose reranker fails on a question."""
+    draw = random.Random(1)  # noqa: S311
+    documents = corpus(draw)
+    chunks = rl.RecursiveChunker(60, overlap=0).split(documents)
+    queries = [
+        Query(f"q{n}", f"where is {n}?", (Fact((Passage(chunk_id=draw.choice(chunks).id),)),)) for n in range(12)
+    ]
+    orders = {query.text: draw.choices(chunks, k=12) if twice else draw.sample(chunks, 12) for query in queries}
+
+    class Reranker:
+        by_pair = True
+
+        def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+            if query == failing:
+                raise ValueError("no answer")
+            return Shuffling().rerank([query], [ranking])[0]
+
+    return rl.evaluate(
+        lambda question, k: orders[question][:k],
+        Dataset(tuple(queries), tuple(documents), "shuffled"),
+        reranker=Reranker(),
+        candidates=candidates,
+        metrics=["ndcg@5"],
+        on_error="keep",
+        retries=0,
+        latency=0,
+    )
+
+
+@pytest.mark.parametrize("case", [{"twice": True}, {"failing": "where is 3?"}])
+def test_fewer_candidates_are_known_of_chunks_that_come_twice_and_of_failures(
+    compute_in_page: Any, case: dict[str, Any]
+) -> None:
+    measured, fewer = shuffled(**case), shuffled(**case, candidates=7)
+    (found,) = compute_in_page(columns_of(measured), [Setting(5, candidates=7)])
+    assert found["result"]["unknown"] == 0
+    np.testing.assert_allclose(
+        np.array(found["values"][-1][0], dtype=float), fewer.scores.of(fewer.after, "ndcg@5"), rtol=0, atol=1e-12
+    )
+
+
+def test_a_question_that_failed_counts_nothing_by_any_weight(compute_in_page: Any) -> None:
+    measured = shuffled(failing="where is 3?")
+    for found in compute_in_page(columns_of(measured), [Setting(12, weight=weight) for weight in (0.0, 0.5)]):
+        assert found["values"][-1][0][3] == 0
+
+
+def test_without_a_way_to_count_tokens_a_page_leaves_out_what_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    Measured(1).evaluation().save(tmp_path / "run")
+    monkeypatch.setattr("raglift.report.page.what_if.is_encoding_available", lambda: False)
+    packed = evaluation_page(rl.load_evaluation(tmp_path / "run"), primary="ndcg@1").what_if
+    assert packed is not None
+    assert not {one["name"] for one in json.loads(gzip.decompress(packed))["metrics"]} & {*READ}
+
+
+def test_without_a_depth_no_measure_is_there_that_needs_one() -> None:
+    evaluation = rl.rescore(Measured(1).evaluation(), metrics=["ndcg@tokens(50)"])
+    packed = evaluation_page(evaluation, primary="ndcg@tokens(50)").what_if
+    assert packed is not None
+    assert "precision" not in {one["name"] for one in json.loads(gzip.decompress(packed))["metrics"]}
