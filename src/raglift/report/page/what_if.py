@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.analysis.shared_queries import shared_queries
 from raglift.analysis.upper_bound import attainable_passages, match_tables_of, rule_of
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.matching.coverage import characters_needed
 from raglift.matching.match import fact_table, passage_table
 from raglift.matching.matches import FactTable
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
     from raglift.report.page.query_browser import DrillDown
     from raglift.results.evaluation import Evaluation
+    from raglift.text.tokens import TokenCounts
     from raglift.types.documents import Chunk
 
     Side = tuple[str, str]
@@ -67,17 +69,16 @@ def what_if(
     chosen = [systems[name] for name, _ in sides]
     if primary.name not in _KNOWN or primary.calls is not None or not all(map(_is_usual, chosen)):
         return None
-    counts_tokens = is_encoding_available()
-    if primary.name in _READ and not counts_tokens:
+    counter = _counter(chosen[0])
+    if primary.name in _READ and counter is None:
         return None
     if any(one.is_truncated(stage, primary) for one, (_, stage) in zip(chosen, sides, strict=True)):
         return None
     columns = _Columns(shared_queries(systems, sides[0][0]), rule_of(chosen[0]))
-    metrics = _metrics(primary, chosen, counts_tokens=counts_tokens)
+    metrics = _metrics(primary, chosen, counts_tokens=counter is not None)
     names = list(dict.fromkeys(name for name, _ in sides))
     packed = [columns.system(name, systems[name], is_read=any(one.name in _READ for one in metrics)) for name in names]
     limits = [one.truncated.get(stage, _asked(one)) for one, (_, stage) in zip(chosen, sides, strict=True)]
-    counter = match_tables_of(chosen[0])[0].counter if counts_tokens else EstimatedTokens()
     at_k = primary.name not in _READ
     stage_titles = {view.stage: view.title for view in queries.views}
     right = queries.views[queries.right]
@@ -99,7 +100,7 @@ def what_if(
         "focus": list(sides).index(focus),
         "systems": packed,
         **columns.labels(),
-        "chunks": counter.of(columns.texts).tolist(),
+        "chunks": (counter or EstimatedTokens()).of(columns.texts).tolist(),
         "matches": columns.matches(),
     }
     return gzip.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode(), _LEVEL, mtime=0)
@@ -120,6 +121,15 @@ def _seed(seed: int) -> dict[str, str]:
 
 def _asked(evaluation: Evaluation) -> int:
     return int(evaluation.run.spec["candidates"])
+
+
+def _counter(evaluation: Evaluation) -> TokenCounts | None:
+    """Return what counts tokens; None where that needs a network, or the encoding's file is damaged."""
+    counter = match_tables_of(evaluation)[0].counter
+    try:
+        return counter if is_encoding_available() and len(counter.of(["a"])) else None
+    except (ConfigurationError, MissingDependency):
+        return None
 
 
 def _budget(metric: Metric) -> int | None:
