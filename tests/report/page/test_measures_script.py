@@ -25,11 +25,13 @@ from raglift.report.page.rendering import WORKER, asset, evaluation_page
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval.retrievers import fuse
 from raglift.stats.paired_tests import paired_differences
+from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
+from raglift.types.labels import Fact, Passage, Query
 from raglift.types.metric import Metric, Tokens
 from raglift.types.rankings import Ranking
 
-from .random_evaluations import BUDGET, METRICS, READ, Measured, Shuffling, graded
+from .random_evaluations import BUDGET, METRICS, READ, Measured, Shuffling, corpus, graded
 
 
 @dataclass(frozen=True)
@@ -282,3 +284,68 @@ def test_rankings_are_fused_as_python_fuses_them(browser: Any) -> None:
             rankings = [[Ranking.of((Chunk(str(n), str(n)), None) for n in part)] for part in parts]
             (theirs,) = fuse(rankings, (1 - weight, weight))
             assert list(map(str, numbers)) == [hit.chunk.id for hit in theirs]
+
+
+def shuffled(*, twice: bool = False, failing: str = "", candidates: int = 12) -> Evaluation:
+    """A reranked system some of whose chunks come twice, or whose reranker fails on a question."""
+    draw = random.Random(1)  # noqa: S311
+    documents = corpus(draw)
+    chunks = rl.RecursiveChunker(60, overlap=0).split(documents)
+    queries = [
+        Query(f"q{n}", f"where is {n}?", (Fact((Passage(chunk_id=draw.choice(chunks).id),)),)) for n in range(12)
+    ]
+    orders = {query.text: draw.choices(chunks, k=12) if twice else draw.sample(chunks, 12) for query in queries}
+
+    class Reranker:
+        by_pair = True
+
+        def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+            if query == failing:
+                raise ValueError("no answer")
+            return Shuffling().rerank([query], [ranking])[0]
+
+    return rl.evaluate(
+        lambda question, k: orders[question][:k],
+        Dataset(tuple(queries), tuple(documents), "shuffled"),
+        reranker=Reranker(),
+        candidates=candidates,
+        metrics=["ndcg@5"],
+        on_error="keep",
+        retries=0,
+        latency=0,
+    )
+
+
+@pytest.mark.parametrize("case", [{"twice": True}, {"failing": "where is 3?"}])
+def test_fewer_candidates_are_known_of_chunks_that_come_twice_and_of_failures(
+    compute_in_page: Any, case: dict[str, Any]
+) -> None:
+    measured, fewer = shuffled(**case), shuffled(**case, candidates=7)
+    (found,) = compute_in_page(columns_of(measured), [Setting(5, candidates=7)])
+    assert found["result"]["unknown"] == 0
+    np.testing.assert_allclose(
+        np.array(found["values"][-1][0], dtype=float), fewer.scores.of(fewer.after, "ndcg@5"), rtol=0, atol=1e-12
+    )
+
+
+def test_a_question_that_failed_counts_nothing_by_any_weight(compute_in_page: Any) -> None:
+    measured = shuffled(failing="where is 3?")
+    for found in compute_in_page(columns_of(measured), [Setting(12, weight=weight) for weight in (0.0, 0.5)]):
+        assert found["values"][-1][0][3] == 0
+
+
+def test_without_a_way_to_count_tokens_a_page_leaves_out_what_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    Measured(1).evaluation().save(tmp_path / "run")
+    monkeypatch.setattr("raglift.report.page.what_if.is_encoding_available", lambda: False)
+    packed = evaluation_page(rl.load_evaluation(tmp_path / "run"), primary="ndcg@1").what_if
+    assert packed is not None
+    assert not {one["name"] for one in json.loads(gzip.decompress(packed))["metrics"]} & {*READ}
+
+
+def test_without_a_depth_no_measure_is_there_that_needs_one() -> None:
+    evaluation = rl.rescore(Measured(1).evaluation(), metrics=["ndcg@tokens(50)"])
+    packed = evaluation_page(evaluation, primary="ndcg@tokens(50)").what_if
+    assert packed is not None
+    assert "precision" not in {one["name"] for one in json.loads(gzip.decompress(packed))["metrics"]}

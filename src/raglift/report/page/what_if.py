@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.analysis.shared_queries import shared_queries
 from raglift.analysis.upper_bound import attainable_passages, match_tables_of, rule_of
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.matching.coverage import characters_needed
 from raglift.matching.match import fact_table, passage_table
 from raglift.matching.matches import FactTable
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
     from raglift.report.page.query_browser import DrillDown
     from raglift.results.evaluation import Evaluation
+    from raglift.text.tokens import TokenCounts
     from raglift.types.documents import Chunk
 
     Side = tuple[str, str]
@@ -62,19 +64,21 @@ def what_if(
 
     Returns:
         None for agents and repeated runs, for the conventions of other tools, and where the metric that decides is one
-        that the page cannot compute, or looks deeper than a stage returned.
+        that the page cannot compute, looks deeper than a stage returned, or needs tokens that cannot be counted here.
     """
     chosen = [systems[name] for name, _ in sides]
     if primary.name not in _KNOWN or primary.calls is not None or not all(map(_is_usual, chosen)):
         return None
+    counter = _counter(chosen[0])
+    if primary.name in _READ and counter is None:
+        return None
     if any(one.is_truncated(stage, primary) for one, (_, stage) in zip(chosen, sides, strict=True)):
         return None
     columns = _Columns(shared_queries(systems, sides[0][0]), rule_of(chosen[0]))
-    metrics = _metrics(primary, chosen)
+    metrics = _metrics(primary, chosen, counts_tokens=counter is not None)
     names = list(dict.fromkeys(name for name, _ in sides))
     packed = [columns.system(name, systems[name], is_read=any(one.name in _READ for one in metrics)) for name in names]
     limits = [one.truncated.get(stage, _asked(one)) for one, (_, stage) in zip(chosen, sides, strict=True)]
-    counter = match_tables_of(chosen[0])[0].counter if is_encoding_available() else EstimatedTokens()
     at_k = primary.name not in _READ
     stage_titles = {view.stage: view.title for view in queries.views}
     right = queries.views[queries.right]
@@ -83,7 +87,7 @@ def what_if(
         "seed": _seed(method.seed),
         "confidence": method.confidence,
         "metrics": list(map(_metric, metrics)),
-        "depth": {"k": primary.k if at_k else queries.k, "tokens": _budget(primary) if at_k else None},
+        "depth": {"k": primary.k if at_k else min(queries.k, *limits), "tokens": _budget(primary) if at_k else None},
         "limit": {"k": min(limits), "candidates": max(map(_asked, chosen))},
         "sides": [
             {
@@ -96,7 +100,7 @@ def what_if(
         "focus": list(sides).index(focus),
         "systems": packed,
         **columns.labels(),
-        "chunks": counter.of(columns.texts).tolist(),
+        "chunks": (counter or EstimatedTokens()).of(columns.texts).tolist(),
         "matches": columns.matches(),
     }
     return gzip.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode(), _LEVEL, mtime=0)
@@ -119,15 +123,26 @@ def _asked(evaluation: Evaluation) -> int:
     return int(evaluation.run.spec["candidates"])
 
 
+def _counter(evaluation: Evaluation) -> TokenCounts | None:
+    """Return what counts tokens; None where that needs a network, or the encoding's file is damaged."""
+    counter = match_tables_of(evaluation)[0].counter
+    try:
+        return counter if is_encoding_available() and len(counter.of(["a"])) else None
+    except (ConfigurationError, MissingDependency):
+        return None
+
+
 def _budget(metric: Metric) -> int | None:
     return None if metric.budget is None else metric.budget.most
 
 
-def _metrics(primary: Metric, chosen: Sequence[Evaluation]) -> list[Metric]:
+def _metrics(primary: Metric, chosen: Sequence[Evaluation], *, counts_tokens: bool) -> list[Metric]:
     """Return the metrics that are shown, the one that decides first: a measure of what is read where all scored it."""
     scored = [metric for metric in chosen[0].scores.metrics if all(metric in one.scores.metrics for one in chosen)]
-    read = [metric for metric in scored if metric.name in _READ]
-    found = {metric.name: metric for metric in (primary, *map(Metric, _TABLE), *read[:1], _TOKENS)[::-1]}
+    read = [metric for metric in scored if metric.name in _READ and counts_tokens]
+    has_k = primary.k is not None or primary.name in _READ
+    table = [Metric(name) for name in _TABLE if has_k or not MEASURES[name].needs_k]
+    found = {metric.name: metric for metric in (primary, *table, *read[:1], _TOKENS)[::-1]}
     return [
         metric for name in dict.fromkeys((primary.name, *_TABLE, *_READ, _TOKENS.name)) if (metric := found.get(name))
     ]

@@ -35,20 +35,27 @@ function prepared(data) {
 
 // The rankings of one stage by a setting, and down to which rank each is known; Infinity for all of it.
 function rankingsOf(data, { system, stage }, setting) {
-  const { stages, isReranked } = data.systems[system];
+  const { stages, isReranked, failed } = data.systems[system];
   const [first, last] = [stages[0].rankings, stages.at(-1).rankings];
   const [candidates, weight] = isReranked ? [setting.candidates, setting.weight] : [null, null];
   if (stages.length < 2 || (candidates === null && weight === null)) return { rankings: stages[stage].rankings, known: null };
   if (stage < stages.length - 1) return { rankings: candidates === null ? first : first.map((ranking) => ranking.slice(0, candidates)), known: null };
-  const known = candidates === null ? null : new Float64Array(data.queries);
+  const known = candidates === null ? null : new Float64Array(data.queries).fill(Infinity);
+  const lost = new Set(failed);
   const rankings = last.map((reranked, query) => {
+    if (lost.has(query)) return reranked; // nothing came of it, so there is nothing to fuse
     let retrieved = first[query];
     if (candidates !== null) {
       const whole = reranked.length >= retrieved.length;
       retrieved = retrieved.slice(0, candidates);
-      const few = new Set(retrieved);
-      reranked = reranked.filter((chunk) => few.has(chunk));
-      known[query] = whole || reranked.length >= few.size ? Infinity : reranked.length;
+      const left = new Map(); // of a chunk that came twice, no more than there are candidates
+      for (const chunk of retrieved) left.set(chunk, (left.get(chunk) ?? 0) + 1);
+      reranked = reranked.filter((chunk) => {
+        const count = left.get(chunk) ?? 0;
+        left.set(chunk, count - 1);
+        return count > 0;
+      });
+      if (!whole && reranked.length < retrieved.length) known[query] = reranked.length;
     }
     return weight === null ? reranked : fused(retrieved, reranked, weight);
   });

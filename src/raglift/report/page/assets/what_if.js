@@ -122,7 +122,7 @@ function whatIfOf(panel, worker, known) {
     if (!["", "summary", "queries"].includes(name) || wanted === named) return;
     named = wanted;
     panel.open ||= Boolean(wanted);
-    const wantedMeasure = wanted.match(/(?:^|,)measure:(\w+)/)?.[1];
+    const wantedMeasure = wanted.match(/^measure:(\w+)/)?.[1];
     measure = Math.max(0, known.metrics.findIndex((metric) => metric.name === wantedMeasure));
     chooseMeasure.querySelector("select").value = measure;
     choose(read(wanted, usual, known));
@@ -136,14 +136,14 @@ function whatIfOf(panel, worker, known) {
 
 // A setting in an address, as k:5,tokens:1500,tag:easy; the tag comes last and is taken as it is.
 function written(setting, usual, measure) {
-  const changed = SETTINGS.filter((name) => setting[name] !== usual[name]).map((name) => `${name}:${setting[name] ?? "all"}`);
+  const changed = SETTINGS.filter((name) => setting[name] !== usual[name]).map((name) => `${name}:${String(setting[name] ?? "all").toWellFormed()}`);
   return [...(measure ? [`measure:${measure}`] : []), ...changed].join(",");
 }
 
 function read(text, usual, { tags, grades, limit, fuses, takesFewer }) {
   const found = { ...usual };
   const tag = text.match(/(?:^|,)tag:(.*)$/s);
-  if (tag && tags.includes(tag[1])) found.tag = tag[1];
+  if (tag) found.tag = tags.find((one) => one.toWellFormed() === tag[1]) ?? null;
   for (const part of (tag ? text.slice(0, tag.index) : text).split(",")) {
     const [name, value] = part.split(":");
     const number = Number(value);

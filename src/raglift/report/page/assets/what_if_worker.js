@@ -46,6 +46,8 @@ function figuresOf(data, setting, metrics = data.metrics) {
 }
 
 async function answer({ number, setting, measure, goal }) {
+  await pause(); // of the settings that came meanwhile, only the last one is computed
+  if (number !== latest) return;
   const found = figuresOf(data, setting);
   postMessage({ number, result: summarized(data, found, measure) });
   await pause();
@@ -175,7 +177,8 @@ function changedQuestions(data, before, after) {
 async function need(number, setting, measure, goal) {
   const metric = data.metrics[measure];
   const side = data.sides[data.focus];
-  const was = data.asMeasured.of[data.focus].values[measure];
+  const { counts } = countedBy(data, setting);
+  const was = data.asMeasured.of[data.focus].values[measure].map((value, query) => (counts[query] ? value : NaN));
   const target = goal.share ? goal.least * meanOf(was) : goal.least;
   const { confidence } = data;
   const bounded = isBounded(metric);
