@@ -21,10 +21,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import httpx
+from search_server import SearchAnswer, SearchRequest, SearchServer
 
 import raglift as rl
 from raglift.retrieval.services.http_retriever import HttpRetriever
-from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 from raglift.types.dataset import Dataset
 
 if TYPE_CHECKING:

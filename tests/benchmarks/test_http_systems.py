@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
-
-from raglift.testing.search_server import SearchAnswer, SearchServer
 
 
 class Service:
     """The service in this process: one of its own could not import the script."""
 
-    def __init__(self, reply) -> None:
-        self._server = SearchServer(reply, keep_requests=False).__enter__()
+    def __init__(self, server) -> None:
+        self._server = server.__enter__()
         self.address = self._server.address
 
     def stop(self) -> dict[str, int]:
@@ -26,9 +25,10 @@ def test_each_fault_is_found_and_each_way_of_asking_gets_its_figure(
     script, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark = script("http_systems")
-    monkeypatch.setattr(benchmark, "Service", Service)
+    server = partial(benchmark.SearchServer, keep_requests=False)
+    monkeypatch.setattr(benchmark, "Service", lambda reply: Service(server(reply)))
     hanging = benchmark.FAULTS.pop("within 5 s")
-    assert isinstance(hanging, SearchAnswer)
+    assert isinstance(hanging, benchmark.SearchAnswer)
     assert hanging.seconds > benchmark.TIMEOUT
     assert benchmark.main(["--queries", "60", "--concurrency", "8", "--repetitions", "1"]) == 0
     out = capsys.readouterr().out

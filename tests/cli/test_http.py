@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from benchmarks.search_server import SearchAnswer, SearchRequest, SearchServer
 
 from raglift.sweep.specification.record import Sweep, load_sweep
-from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 
 pytestmark = pytest.mark.slow
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from benchmarks.search_server import SearchAnswer, SearchServer
 from langchain_core.documents import BaseDocumentCompressor
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
@@ -19,7 +20,6 @@ from raglift.errors import QueryFailed
 from raglift.metrics import HitRate
 from raglift.retrieval.services import HttpRetriever
 from raglift.running.evaluation import rerank
-from raglift.testing.search_server import SearchAnswer, SearchServer
 from raglift.utilities.display import Secrets, describe_error
 from raglift.utilities.secrets import KnownSecrets, is_distinctive, is_secret_name
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.search_server import SearchAnswer, SearchServer
 
 import raglift as rl
 from raglift.retrieval.services import HttpRetriever
-from raglift.testing.search_server import SearchAnswer, SearchServer
 
 ROOT = Path(__file__).parents[2]
 QUERIES = [f"question {number}" for number in range(6)]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from benchmarks.search_server import SearchAnswer, SearchServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ import raglift as rl
 from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.addresses import proxy_of
 from raglift.retrieval.services.http_retriever import HttpRetriever, reason_of
-from raglift.testing.search_server import SearchAnswer, SearchServer
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Query
 from raglift.utilities.retrying import is_transient

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from benchmarks.search_server import SearchAnswer, SearchServer
 
 import raglift as rl
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services import McpRetriever
 from raglift.running.systems import load_system
-from raglift.testing.search_server import SearchAnswer, SearchServer
 
 pytestmark = pytest.mark.slow
 
