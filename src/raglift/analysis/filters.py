@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.types.rankings import Ranking
-from raglift.utilities.display import counted
+from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,16 +98,17 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
             f"{mark['stage']} under-returns for {counted(len(short), 'question')} of {filtered:,} with a filter, "
             f"although enough chunks match: {least.query_id} ({least.filter}) got {least.returned:,} of "
             f"{counted(least.expected or 0, 'hit')}; the search probably takes the nearest chunks first and filters "
-            f"them afterwards ({_named(short)})"
+            f"them afterwards ({listed((one.query_id for one in short), _NAMED)})"
         )
     violating = [one for one in faults if one.violating]
     if violating:
         hits = sum(one.violating for one in violating)
         example = violating[0]
+        named = listed((one.query_id for one in violating), _NAMED)
         notes.append(
             f"{mark['stage']} returned {counted(hits, 'hit')} that {'does' if hits == 1 else 'do'} not match the "
             f"filter, for {counted(len(violating), 'question')} of {filtered:,}, as {example.query_id} "
-            f"({example.filter}): the filter is ignored, or another one is applied ({_named(violating)})"
+            f"({example.filter}): the filter is ignored, or another one is applied ({named})"
         )
     if any(
         query.filter is not None and trace.matching is None for query, trace in zip(queries, run.traces, strict=True)
@@ -117,8 +118,3 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
             "expected all chunks with their metadata (chunks=)"
         )
     return notes
-
-
-def _named(faults: Sequence[FilterFault]) -> str:
-    more = f" and {len(faults) - _NAMED:,} more" if len(faults) > _NAMED else ""
-    return ", ".join(one.query_id for one in faults[:_NAMED]) + more

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.errors import ConfigurationError
 from raglift.types.labels import LabelSources
 from raglift.types.rankings import CANDIDATES
+from raglift.utilities.display import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -231,8 +232,7 @@ def _settings(mine: object, other: object) -> str:
 
 def named(ids: Sequence[str]) -> str:
     """Return the first few ids or names, and how many more there are."""
-    more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
-    return ", ".join(ids[:_SHOWN]) + more
+    return listed(ids, _SHOWN)
 
 
 def _queries(count: int) -> str:

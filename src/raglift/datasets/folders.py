@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 from raglift.errors import DocumentWarning, MissingDependency
 from raglift.types.documents import PAGE_BREAK, Document
-from raglift.utilities.display import counted, printable
+from raglift.utilities.display import counted, listed, printable
 from raglift.utilities.limits import allowed, is_file, most_bytes, resolved
 from raglift.utilities.progress import track
 from raglift.utilities.strict_files import decode_document, read_bytes
@@ -149,12 +149,13 @@ class _Notes:
         """Yield what there is to say."""
         if self.empty:
             were = "PDF or DOCX files have" if len(self.empty) > 1 else "PDF or DOCX file has"
-            yield f"{len(self.empty):,} {were} no text (scanned?), left out: {_listed(self.empty)}"
+            yield f"{len(self.empty):,} {were} no text (scanned?), left out: {listed(self.empty, _LISTED)}"
         if self.partial:
             pages = sum(paged.without_text for paged in self.partial.values())
             of = sum(len(paged.pages) for paged in self.partial.values())
             have = "has" if pages == 1 else "have"
-            yield f"{pages:,} of {counted(of, 'page')} {have} no text (blank, or scanned?): {_listed(self.partial)}"
+            where = listed(self.partial, _LISTED)
+            yield f"{pages:,} of {counted(of, 'page')} {have} no text (blank, or scanned?): {where}"
 
 
 def read_file(path: Path, faults: list[Fault], encoding: str | None = None) -> tuple[Document, ...]:
@@ -282,10 +283,10 @@ def _skipped_lines(files: Mapping[str, Path], skipped: Sequence[str], outside: i
     """Yield which files of a folder were not read, and how they can be."""
     if skipped:
         kinds = Counter(map(_kind, skipped)).most_common()
-        listed = ", ".join(f"{many:,} {kind}" for kind, many in kinds[:_LISTED])
+        counts = ", ".join(f"{many:,} {kind}" for kind, many in kinds[:_LISTED])
         others = sum(many for _, many in kinds[_LISTED:])
         more = f", {others:,} of other kinds" if others else ""
-        yield f"{len(skipped):,} of {counted(len(files), 'file')} not read: {listed}{more} (as {skipped[0]})"
+        yield f"{len(skipped):,} of {counted(len(files), 'file')} not read: {counts}{more} (as {skipped[0]})"
         yield from _hints([kind for kind, _ in kinds])
     if outside:
         yield f"{counted(outside, 'link')} out of the folder not followed"
@@ -304,12 +305,6 @@ def _hints(kinds: Sequence[str]) -> Iterator[str]:
 def _kind(path: str) -> str:
     suffix = PurePosixPath(path).suffix.lower()
     return f"*{suffix}" if suffix else "without an ending"
-
-
-def _listed(paths: Sequence[str] | Mapping[str, object]) -> str:
-    names = list(paths)
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
 
 
 def _warn(source: str, lines: Sequence[str]) -> None:

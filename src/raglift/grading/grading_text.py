@@ -18,7 +18,7 @@ from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.format import percent_text
 from raglift.running.scoring import rescore
-from raglift.utilities.display import counted
+from raglift.utilities.display import counted, listed
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _warnings(summary: GradingSummary) -> Iterator[str]:
     if summary.answered_after_all:
         yield (
             f"marked as unanswerable, but with chunks that answer (grade {summary.answers_from} or more), so look at "
-            f"them; they stay unanswerable, without facts: {_listed(summary.answered_after_all)}"
+            f"them; they stay unanswerable, without facts: {listed(summary.answered_after_all, _SHOWN)}"
         )
 
 
@@ -266,12 +266,7 @@ def _notes(summary: GradingSummary) -> Iterator[str]:
         f"and {irrelevant:,} judged irrelevant"
     )
     if summary.without_facts:
-        yield f"no relevant chunk found, so excluded from all averages: {_listed(summary.without_facts)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+        yield f"no relevant chunk found, so excluded from all averages: {listed(summary.without_facts, _SHOWN)}"
 
 
 view_of.register(GradingSummary, whole(grading_view))

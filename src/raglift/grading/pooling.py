@@ -14,6 +14,7 @@ from raglift.results.evaluation import Evaluation
 from raglift.results.sources import distinct_names
 from raglift.text.normalization import normalize
 from raglift.types.labels import Query
+from raglift.utilities.display import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,9 +174,8 @@ def _check_same(first: str, reference: Evaluation, name: str, evaluation: Evalua
         ("labels of queries", [key for key in ours if key in theirs and _labels(ours[key]) != _labels(theirs[key])]),
     ):
         if differing:
-            more = f" and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
             raise ConfigurationError(
-                f"pool: the {what} differ between {first!r} and {name!r}: found {', '.join(differing[:_SHOWN])}{more}; "
+                f"pool: the {what} differ between {first!r} and {name!r}: found {listed(differing, _SHOWN)}; "
                 "expected the same: evaluate both on one dataset, or score one again with rescore(…, labels=…)"
             )
 

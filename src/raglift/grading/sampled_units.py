@@ -11,7 +11,7 @@ from raglift.grading.human_grades import HumanSample, frame_hash
 from raglift.metrics.computing import title
 from raglift.metrics.parsing import as_metric
 from raglift.stats.prediction_powered import FEWEST_SAMPLED
-from raglift.utilities.display import counted
+from raglift.utilities.display import counted, listed
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
@@ -110,13 +110,14 @@ def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: Hum
     strange = sorted({pair.query for pair in sample.pairs} - queries)
     if strange:
         raise ConfigurationError(
-            f"human: found unknown queries: {_listed(strange)}; expected queries of the evaluations"
+            f"human: found unknown queries: {listed(strange, _SHOWN)}; expected queries of the evaluations"
         )
     outside = [f"{pair.query} {pair.chunk}" for pair in sample.pairs if (pair.query, pair.chunk) not in place_of]
     if outside:
         raise ConfigurationError(
-            f"human: found {counted(len(outside), 'pair')} of query and chunk outside of the pool: {_listed(outside)}; "
-            "expected pairs that a system has among its first hits: others weigh nothing in its figures"
+            f"human: found {counted(len(outside), 'pair')} of query and chunk outside of the pool: "
+            f"{listed(outside, _SHOWN)}; expected pairs that a system has among its first hits: "
+            "others weigh nothing in its figures"
         )
     too_high = [pair for pair in sample.graded if scale is not None and (pair.grade or 0) > scale]
     if too_high:
@@ -132,11 +133,6 @@ def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: Hum
                 f"human: found query {quoted(pair.query)} and chunk {quoted(pair.chunk)} twice; expected each pair once"
             )
         seen.add((pair.query, pair.chunk))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _graded_in_order(sample: HumanSample) -> list[SampledPair]:

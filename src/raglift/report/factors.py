@@ -17,10 +17,10 @@ from raglift.report.format import (
     p_text,
     verdict_emphasis,
 )
-from raglift.utilities.display import counted
+from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from raglift.analysis.factors import (
         FactorEffect,
@@ -127,7 +127,7 @@ def _open(effects: FactorEffects) -> Iterator[str]:
     """Yield which levels cannot be told from the best, and why some differences decide nothing."""
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
-        candidates = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
+        candidates = "; ".join(f"{one.factor}: {listed(one.candidates, _MOST_NAMED)}" for one in several)
         yield f"No clear winner among: {candidates}."
     if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
@@ -139,7 +139,7 @@ def _open(effects: FactorEffects) -> Iterator[str]:
 def _added(found: FactorEffect, decimals: int) -> str:
     """Return what a part adds that can be left out."""
     additions = [f"{one.level} {_effect_of(one, decimals)}" for one in found.shown]
-    return f"the {found.factor} {', '.join(additions[:_MOST_NAMED])}" + _and_more(additions)
+    return f"the {found.factor} {listed(additions, _MOST_NAMED)}"
 
 
 def _effect_of(one: LevelDifference, decimals: int) -> str:
@@ -164,16 +164,8 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
     if len(found.candidates) == 1:
         the_next = ", the next" if len(others) > 1 and ahead else ""
         return f"the {found.factor} {found.candidates[0]} is best{ahead}{the_next}"
-    return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} may be the best"
+    return f"of {len(found.levels):,} {found.factor}s, {listed(found.candidates, _MOST_NAMED)} may be the best"
 
 
 def _capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) + _and_more(names)
-
-
-def _and_more(names: Sequence[str]) -> str:
-    return f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""

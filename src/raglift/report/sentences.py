@@ -29,7 +29,7 @@ from raglift.report.format import (
 from raglift.stats.intervals import TIED
 from raglift.types.metric import Metric
 from raglift.types.rankings import CANDIDATES
-from raglift.utilities.display import counted
+from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -353,7 +353,7 @@ def _others(comparison: Comparison) -> str:
     if list(by_verdict) == [NOT_SIGNIFICANT]:
         return "no difference to another is significant"
     told = [
-        f"significantly {verdict}: {_named(tuple(by_verdict[verdict]), _MOST_NAMED)}"
+        f"significantly {verdict}: {listed(by_verdict[verdict], _MOST_NAMED)}"
         for verdict in ("better", "worse")
         if verdict in by_verdict
     ]
@@ -547,7 +547,7 @@ def _shallow(evaluation: Evaluation, metric: Metric) -> str:
     return evaluation.truncation(cut[0])
 
 
-def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table | None:
+def failures_table(evaluation: Evaluation, *, most: int) -> Table | None:
     """Return causes, how many queries each took, and which; None if no query failed."""
     found = failures_of(evaluation.run)
     if not found:
@@ -557,7 +557,7 @@ def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table 
             Cell(failure.cause),
             Cell(f"{len(failure.query_ids):,}"),
             Cell(failure.first),
-            Cell(_named(failure.query_ids, most)),
+            Cell(listed(failure.query_ids, most)),
         )
         for failure in found
     )
@@ -565,9 +565,3 @@ def failures_table(evaluation: Evaluation, *, most: int | None = None) -> Table 
     return Table(
         caption, ("cause", "questions", "the first error", "which"), rows, text_columns=(0, 2, 3), rests_on_labels=False
     )
-
-
-def _named(ids: tuple[str, ...], most: int | None) -> str:
-    shown = ids if most is None else ids[:most]
-    more = f" and {len(ids) - len(shown):,} more" if len(ids) > len(shown) else ""
-    return ", ".join(shown) + more

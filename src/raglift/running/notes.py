@@ -15,7 +15,7 @@ from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import dataset_hashes
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Query
-from raglift.utilities.display import counted
+from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,9 +80,8 @@ def _checked(dataset: Dataset, labels: Dataset | Sequence[Query]) -> Sequence[Qu
         ("another text under the id", [q.id for q in queries if q.id in known and known[q.id].text != q.text]),
     ):
         if faulty:
-            more = f" and {len(faulty) - _SHOWN:,} more" if len(faulty) > _SHOWN else ""
             raise ConfigurationError(
-                f"rescore: labels: found {what}: {', '.join(faulty[:_SHOWN])}{more}; expected the questions that the "
+                f"rescore: labels: found {what}: {listed(faulty, _SHOWN)}; expected the questions that the "
                 "run was asked, each once: the same ids and texts, with other labels"
             )
     if known.keys().isdisjoint(ids):

@@ -15,7 +15,7 @@ from raglift.results.evaluation import load_evaluation
 from raglift.storage.forms import Flag, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
 from raglift.sweep.specification.cells import Cell
-from raglift.utilities.display import shorten
+from raglift.utilities.display import listed, shorten
 from raglift.utilities.limits import is_file, is_folder, is_there
 from raglift.utilities.replacing import hold_lock, remove_leftovers
 from raglift.utilities.validation import Expected, WrongKind, read_as
@@ -283,8 +283,8 @@ def _changed(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
     if not names:
         return "the dataset, a mapping file, the code of a metric or raglift itself has changed"
-    shown = [f"{name} was {_plain(found.get(name))} and is {_plain(wanted.get(name))}" for name in names[:3]]
-    return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    shown = [f"{name} was {_plain(found.get(name))} and is {_plain(wanted.get(name))}" for name in names]
+    return listed(shown, 3, "; ")
 
 
 def _plain(value: Any) -> str:

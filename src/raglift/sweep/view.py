@@ -38,7 +38,7 @@ from raglift.sweep.view_sections import (
     race_sections,
     race_warnings,
 )
-from raglift.utilities.display import BEYOND, TRUNCATED, counted
+from raglift.utilities.display import BEYOND, TRUNCATED, counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -209,8 +209,7 @@ def _swept(result: SweepResult) -> str:
     parts = []
     for part in varying_parts(result):
         values = list(dict.fromkeys(cell[part] for cell in told if part in cell))
-        more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
-        parts.append(f"{part}: {', '.join(values[:_NAMED])}{more}")
+        parts.append(f"{part}: {listed(values, _NAMED)}")
     return "; ".join(filter(None, [*parts, alike_text(result)]))
 
 
@@ -244,7 +243,7 @@ def _warnings(result: SweepResult, compared: Comparison | None) -> Iterator[str]
     if compared is not None and compared.unjudged is not None:
         yield unjudged_in_short(compared.unjudged)
     for note, names in _new_hits(result).items():
-        yield f"{_several(names)}: {note}"
+        yield f"{listed(names, 3, '; ')}: {note}"
 
 
 def _new_hits(result: SweepResult) -> dict[str, list[str]]:
@@ -269,7 +268,7 @@ def _notes(result: SweepResult, table: Table, advised: Recommendation | None) ->
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
     runs = ((entry.cell.name, entry.evaluation.run) for entry in result.finished if entry.evaluation is not None)
     retried = _by_reason((name, retries_note(run)) for name, run in runs)
-    yield from (f"{_several(names)}: {note}" for note, names in retried.items() if note)
+    yield from (f"{listed(names, 3, '; ')}: {note}" for note, names in retried.items() if note)
     cut = [entry for entry in result.finished if entry.is_truncated]
     if cut:
         yield f"{CUT} share of chunks truncated by {_cutters(cut)}; scores include the effect"
@@ -290,10 +289,6 @@ def _cutters(cut: Sequence[CellResult]) -> str:
     return " or ".join(filter(None, [models, rerankers]))
 
 
-def _several(names: Sequence[str]) -> str:
-    return "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-
-
 def failures(failed: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield which cells failed, for each reason.
 
@@ -301,7 +296,7 @@ def failures(failed: Iterable[tuple[str, str]]) -> Iterator[str]:
         failed: the name of each, and why.
     """
     for reason, names in _by_reason(failed).items():
-        yield f"{counted(len(names), 'configuration')} failed: {reason} ({_several(names)})"
+        yield f"{counted(len(names), 'configuration')} failed: {reason} ({listed(names, 3, '; ')})"
 
 
 def _by_reason(failed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -370,8 +365,7 @@ def failed_sections(result: SweepResult) -> list[Section]:
     """Return the cells that failed, by reason; nothing if none did."""
     rows = []
     for reason, names in _by_reason((entry.cell.name, str(entry.error)) for entry in result.failed).items():
-        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        rows.append(row_of((reason, f"{len(names):,}", "; ".join(names[:_NAMED]) + more)))
+        rows.append(row_of((reason, f"{len(names):,}", listed(names, _NAMED, "; "))))
     if not rows:
         return []
     table = Table(

@@ -79,6 +79,13 @@ def excerpt(text: str, width: int = 60) -> str:
     return shorten(" ".join(text.split()), width)
 
 
+def listed(names: Iterable[str], most: int, separator: str = ", ") -> str:
+    """Return the first few names, and how many more there are."""
+    every = list(names)
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return separator.join(every[:most]) + more
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun: `1 query`, `312 queries`, `43 facts`."""
     if count == 1:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from raglift.errors import Fault
-from raglift.utilities.display import printable, shorten, shorten_middle
+from raglift.utilities.display import listed, printable, shorten, shorten_middle
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -266,7 +266,7 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
-        return "an object with " + (_listed(quoted(name) for name in value) or "no fields")
+        return "an object with " + (listed(map(quoted, value), _LISTED) or "no fields")
     if isinstance(value, str):
         return quoted(value)
     literal = json.dumps(value) if value is None or isinstance(value, (bool, float)) else repr(value)
@@ -296,19 +296,13 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
     if not known:
         return "nothing: there is none"
     close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
-    listed = _listed(quoted(name) for name in sorted(known))
-    return f"one of {listed}" + (f"; nearest: {_listed(quoted(name) for name in close)}" if close else "")
+    words = listed(map(quoted, sorted(known)), _LISTED)
+    return f"one of {words}" + (f"; nearest: {', '.join(map(quoted, close))}" if close else "")
 
 
 def unknown_field(name: str, known: Collection[str]) -> tuple[str, str]:
     """Return what was found and what was expected, of a field that there is none of that name."""
     return f"an unknown field {quoted(name)}", nearest(name, known)
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
-    return ", ".join(every[:_LISTED]) + more
 
 
 # The location of a fault, and its message.

@@ -41,12 +41,11 @@ from raglift.report.views.evaluation import lift_view
 from raglift.report.views.parts import failure_table, few_text, slices_table
 from raglift.report.views.sessions import agents_view, sessions_view
 from raglift.types.labels import LabelSources, passage_text
-from raglift.utilities.display import counted, excerpt
+from raglift.utilities.display import counted, excerpt, listed
 
 if TYPE_CHECKING:
     from raglift.analysis.answering import AnsweredShare
     from raglift.analysis.explanation import ExplainedHit
-    from raglift.analysis.outcomes import OutcomeFacts
     from raglift.types.labels import Fact
     from raglift.types.metric import Calls, Metric, Tokens
 
@@ -92,7 +91,8 @@ def tradeoff_view(tradeoff: Tradeoff) -> Document:
 def failure_analysis_view(losses: FailureAnalysis) -> Document:
     """Return the outcome of each fact."""
     notes = tuple(
-        f"{counted(loss.facts, 'fact')} of these only since {loss.stage}, no candidate held them: {_named(loss)}."
+        f"{counted(loss.facts, 'fact')} of these only since {loss.stage}, no candidate held them: "
+        f"{listed(loss.query_ids, _QUERIES)}."
         for loss in losses.made_findable
     )
     table = failure_table({"": losses})
@@ -104,11 +104,6 @@ def failure_analysis_view(losses: FailureAnalysis) -> Document:
         notes=notes,
         labels=str(losses.label_sources),
     )
-
-
-def _named(loss: OutcomeFacts) -> str:
-    more = f" and {len(loss.query_ids) - _QUERIES:,} more" if len(loss.query_ids) > _QUERIES else ""
-    return ", ".join(loss.query_ids[:_QUERIES]) + more
 
 
 def explanation_view(explanation: Explanation) -> Document:
