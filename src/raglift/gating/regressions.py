@@ -148,11 +148,6 @@ class _Side:
         place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
         return cls(evaluation, place, match_tables_of(evaluation)[-1])
 
-    def values(self, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:
-        """Return the values of some queries at the last stage."""
-        of_all = self.evaluation.scores.of(self.evaluation.after, metric)
-        return of_all[[self.place[query_id] for query_id in query_ids]]
-
     def matched(self, query_id: str, most: int) -> tuple[int, ...]:
         """Return the ranks of a query's hits that match, down to a depth."""
         matches = self.judged.matches
@@ -162,17 +157,14 @@ class _Side:
 
 def _with_only(evaluation: Evaluation, metrics: Sequence[Metric]) -> Evaluation:
     """Return an evaluation with some of its metrics, so that nothing else is tested, and matched once for all."""
-    scores = evaluation.scores
-    places = [scores.metrics.index(metric) for metric in metrics]
-    few = replace(scores, metrics=tuple(metrics), values=scores.values[:, places])
-    return replace(evaluation, scores=few, match_table=match_tables_of(evaluation))
+    return replace(evaluation, scores=evaluation.scores.only(metrics), match_table=match_tables_of(evaluation))
 
 
 def _regression(
     comparison: Comparison, metric: Metric, p: float, margin: float, sides: tuple[_Side, _Side], tests: int
 ) -> Regression:
     row = comparison.row(comparison.others[0], metric)
-    before, after = (side.values(metric, comparison.query_ids) for side in sides)
+    before, after = (side.evaluation.last_values(metric, comparison.query_ids) for side in sides)
     change = after - before
     difference = row.difference
     note = ""

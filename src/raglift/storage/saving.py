@@ -20,6 +20,7 @@ from raglift.storage.layout import (
     FORMAT,
     QUERIES,
     RUN,
+    RUN_FILES,
     SCORES,
     TRACES,
     score_keys,
@@ -109,7 +110,7 @@ def _is_working_folder(folder: Path) -> bool:
 def _is_evaluation(folder: Path) -> bool:
     """Whether a folder holds a saved evaluation and nothing else that replacing it would destroy."""
     names = {path.name for path in folder.iterdir()} if is_folder(folder) else set()
-    return RUN in names and names <= {RUN, QUERIES, CHUNKS, TRACES, SCORES}
+    return RUN in names and names <= set(RUN_FILES)
 
 
 def _write(evaluation: Evaluation, folder: Path) -> None:

@@ -229,10 +229,7 @@ class _Racing:
             if entry.evaluation is None:
                 self.errors[cell] = entry.error or "not measured"
                 continue
-            scores = entry.evaluation.scores
-            values = scores.of(entry.evaluation.after, primary).tolist()
-            known = dict(zip(scores.query_ids, values, strict=True))
-            table[:, column] = [known[query] for query in ids]
+            table[:, column] = entry.evaluation.last_values(primary, ids)
             if np.isnan(table[:, column]).any():
                 raise ConfigurationError(
                     f"primary: found {primary}, which leaves out labelled questions; expected one that has a value for "

@@ -250,9 +250,7 @@ def _columns(comparison: Comparison) -> list[Column[ComparisonRow]]:
         if found.exploratory or one == metric:
             return found.mean
         # What decides between the same chunks is as it was scored; a column is matched by one rule
-        evaluation = comparison.evaluation(row.system)
-        values = dict(zip(evaluation.scores.query_ids, evaluation.scores.of(evaluation.after, one), strict=True))
-        return mean_of(one, np.array([values[query_id] for query_id in comparison.query_ids]))
+        return mean_of(one, comparison.evaluation(row.system).last_values(one, comparison.query_ids))
 
     return [
         Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
