@@ -11,44 +11,40 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
-
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import DCG, IDCG, NDCG
 from raglift.metrics.rank_measures import AP, F1, RR, HitRate, Precision, Recall
-from raglift.rendering.document import Detail
-from raglift.rendering.terminal import print_document
+from raglift.rendering.document import Column, Detail, table_from
+from raglift.rendering.terminal import print_document, write
 from raglift.report.views.evaluation import evaluation_view
 from raglift.retrieval.embedding import build_index
 from raglift.retrieval.models import CROSS_ENCODER
 from raglift.retrieval.retrievers import DenseRetriever
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of
-from raglift.utilities.display import printable
+from raglift.types.labels import passage_text
+from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
-    from raglift.matching.matches import MatchTable
+    from raglift.analysis.explanation import ExplainedHit
+    from raglift.rendering.document import Table
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
-    from raglift.types.documents import Chunk
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
-    from raglift.types.rankings import Hit, Ranking
 
 
 TUTORIAL_METRICS = (HitRate, Precision, Recall, F1, RR, AP, DCG, IDCG, NDCG)
 """What the tutorial takes, in its order."""
-_WIDTH = 120
-"""Of a line about a hit."""
-_FEWEST_WORDS = 24
-"""Characters of a chunk that are worth a place next to the rest."""
+_WORDS = 40
+"""Characters of a hit that are shown."""
 
 
 @dataclass(frozen=True)
@@ -149,22 +145,38 @@ def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetri
 def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> None:
     """Print the hits of one question before and after reranking, and which label each one matches."""
     query = evaluation.dataset.queries[0]
-    trace = evaluation.run.traces[0]
-    rule = MatchRule.for_profile(evaluation.profile)
     _heading(console, 4, f"Ask, and retrieve the {settings.k} most similar chunks")
     say(console, f"question: {query.text}", wrap=True)
-    for line in label_lines(query, 64):
-        say(console, line)
-    judged = match_rankings([query], [[stage.ranking] for stage in trace.stages], rule)
-    stages = [
-        StageHits(info.system, "score" if number else "cosine", stage.ranking, labels_by_rank(matched))
-        for number, (stage, info, matched) in enumerate(zip(trace.stages, evaluation.run.stages, judged, strict=False))
-    ]
-    for stage in stages:
-        if stage is not stages[0]:
+    for number, fact in enumerate(query.facts, start=1):
+        for alternative, passage in enumerate(fact.passages):
+            say(console, f"  {'     or' if alternative else f'label {number}'}: {passage_text(passage)}", wrap=True)
+    first = {hit.chunk.id: hit.rank for hit in evaluation.hits(query.id, evaluation.before)}
+    for number, stage in enumerate(evaluation.run.stages):
+        if number:
             _heading(console, 5, f"Rerank them: {stage.system}")
-        for line in hit_lines(stage, stages[0], settings.k, min(console.width, _WIDTH)):
-            say(console, line)
+        hits = evaluation.explain(query.id, stage=stage.name).hits
+        write(console, [_hits_table(hits, first if number else None)])
+
+
+def _hits_table(hits: Sequence[ExplainedHit], first: Mapping[str, int] | None) -> Table:
+    """Return a row per hit: rank, the rank it had at first, score, the labels it matches, its chunk, and words."""
+
+    def score(each: ExplainedHit) -> str:
+        return "–" if each.hit.score is None else f"{each.hit.score:.4f}"
+
+    def labels(each: ExplainedHit) -> str:
+        return ", ".join(map(str, sorted({overlap.fact for overlap in each.overlaps if overlap.counts})))
+
+    columns: list[Column[ExplainedHit]] = [
+        Column("rank", lambda each: str(each.hit.rank)),
+        Column("cosine" if first is None else "score", score),
+        Column("label", labels),
+        Column("chunk", lambda each: each.hit.chunk.id, words=True),
+        Column("text", lambda each: excerpt(each.hit.chunk.text, _WORDS), words=True),
+    ]
+    if first is not None:
+        columns.insert(1, Column("was", lambda each: str(first.get(each.hit.chunk.id, "–"))))
+    return table_from(columns, hits, "The hits, and the labels they match")
 
 
 def _show_where_the_labels_are(evaluation: Evaluation, retriever: DenseRetriever, console: Console) -> None:
@@ -261,84 +273,8 @@ def _heading(console: Console, number: int, text: str) -> None:
     console.print(f"\n{number}. {printable(text)}", style="bold", markup=False, highlight=False, soft_wrap=True)
 
 
-# Lines about labels, hits and figures.
-
-
-@dataclass(frozen=True)
-class StageHits:
-    """What one stage of the system made of the question."""
-
-    system: str
-    """What did the work: class, model, settings that matter."""
-    score_name: str
-    """What its scores are: `cosine`, or `score` on a scale of the stage's own."""
-    ranking: Ranking
-    """Its hits, best first."""
-    labels: Mapping[int, tuple[int, ...]]
-    """For each rank whose hit matches any: the numbers of the question's labels (its facts), from 1."""
-
-
-def labels_by_rank(judged: MatchTable) -> dict[int, tuple[int, ...]]:
-    """Return, for each rank of one question's hits that matches any label, the numbers of these labels from 1."""
-    found: dict[int, set[int]] = {}
-    for rank, fact in zip(judged.matches.rank.tolist(), judged.matches.fact.tolist(), strict=True):
-        found.setdefault(rank, set()).add(fact + 1)
-    return {rank: tuple(sorted(numbers)) for rank, numbers in found.items()}
-
-
-def label_lines(query: Query, length: int) -> Iterator[str]:
-    """Yield one line per passage of a question's labels."""
-    for number, fact in enumerate(query.facts, start=1):
-        for alternative, passage in enumerate(fact.passages):
-            name = "     or: " if alternative else f"label {number}: "
-            yield f"  {name}{_shortened(passage.text or f'chunk {passage.chunk_id}', length)}"
-
-
-def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterator[str]:
-    """Yield a line per hit: rank, the rank it had at first, score, location, words, and which labels it matches.
-
-    Text that does not fit next to the rest gets its own line.
-
-    Args:
-        stage: whose hits.
-        first: the first stage; for that stage itself no earlier ranks are shown.
-        k: how many hits at most.
-        width: of a line, at most.
-    """
-    hits = stage.ranking.hits[:k]
-    earlier = {hit.chunk.id: hit.rank for hit in first.ranking}
-    places = max((len(_place_of(hit.chunk)) for hit in hits), default=0)
-    for hit in hits:
-        was = "" if stage is first else f" (was {earlier.get(hit.chunk.id, '–'):>2})"
-        begin = f"{hit.rank:>3}{was}  {stage.score_name} {_score(hit)}  {_place_of(hit.chunk):<{places}}  "
-        matched = "".join(f" ← label {number}" for number in stage.labels.get(hit.rank, ()))
-        available = width - cell_len(begin) - len(matched)
-        if available >= _FEWEST_WORDS:
-            yield f"{begin}{_shortened(hit.chunk.text, available)}{matched}"
-        else:
-            yield f"{begin.rstrip()}{matched}"
-            yield f"{'':6}{_shortened(hit.chunk.text, max(width - 6, _FEWEST_WORDS))}"
-
-
 def figures(metric: Metric, values: Sequence[float], *, decimals: int | None = None) -> str:
     """Return a metric's values from stage to stage; of one question as the tutorial prints them by default."""
     # One question is hit or not, the rest with two decimals
     places = decimals if decimals is not None else 0 if metric.name == HitRate.name else 2
     return " → ".join("–" if math.isnan(value) else f"{value:.{places}f}" for value in values)
-
-
-def _shortened(text: str, length: int) -> str:
-    """Return a text on one line, cut where it would take more columns than a length."""
-    line = printable(" ".join(text.split()))
-    return line if cell_len(line) <= length else set_cell_size(line[: 4 * length], length - 1).rstrip() + "…"
-
-
-def _place_of(chunk: Chunk) -> str:
-    """Return the document and the characters of a chunk, as far as they are known."""
-    known = chunk.start is not None and chunk.end is not None
-    offsets = f"{chunk.start:,}–{chunk.end:,}" if known else ""
-    return " ".join(filter(None, [chunk.doc_id, offsets]))
-
-
-def _score(hit: Hit) -> str:
-    return f"{'–':>8}" if hit.score is None else f"{hit.score:8.4f}"
