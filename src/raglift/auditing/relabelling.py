@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from raglift.auditing.labels import find_occurrences
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.datasets.jsonl import read_queries
+from raglift.errors import ConfigurationError
 from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
 from raglift.types.anchors import Sources
 from raglift.types.labels import Passage
-from raglift.types.parsing import read_query
-from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_file
+from raglift.utilities.replacing import replacing_file
 from raglift.utilities.strict_files import decode_lines, parse_object, read_bytes
-from raglift.utilities.validation import Location, quoted
+from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,24 +121,11 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
 
 
 def _read(path: Path, documents: Sequence[Document]) -> list[dict[str, Any]]:
-    """Return the objects of the lines, each of which is a query."""
-    location = Location(path.name, [])
-    sources = Sources(documents)
-    entries: list[dict[str, Any]] = []
-    ids: set[str] = set()
-    for number, (here, line) in enumerate(decode_lines(read_bytes(path, location) or b"", location), start=1):
-        entry = parse_object(line, here)
-        if entry is not None:
-            query = read_query(entry, here, sources, number)
-            if query.id and query.id in ids:
-                (here / "id").fault(f"the id {quoted(query.id)} again", "a unique id")
-            ids.add(query.id)
-            entries.append({"id": query.id} | entry)
-    if not entries and not location.faults:
-        location.fault("no questions", "one JSON object on each line")
-    if location.faults:
-        raise DatasetError(str(path), location.faults, NOTHING_WRITTEN)
-    return entries
+    """Return the objects of the lines, each of which is a query that can be read."""
+    queries, location = read_queries(path, documents), Location(path.name, [])
+    lines = decode_lines(read_bytes(path, location) or b"", location)
+    entries = (parse_object(line, here) or {} for here, line in lines)
+    return [{"id": query.id} | entry for query, entry in zip(queries, entries, strict=True)]
 
 
 def _literals(line: int, entry: dict[str, Any]) -> Iterator[_Literal]:
