@@ -12,6 +12,8 @@ from raglift.datasets.formats.catalogue import FORMATS, recognize_format
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
+from raglift.rendering.document import table_of
+from raglift.rendering.terminal import write
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import user_path
 
@@ -26,23 +28,16 @@ if TYPE_CHECKING:
 
 def list_all(request: ListCorpora) -> None:
     """Print the corpora in a table."""
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
 
     if request.as_json:
         print_json([_corpus_json(corpus) for corpus in known_corpora()])
         return
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("corpus", no_wrap=True)
-    table.add_column("questions", justify="right")
-    table.add_column("title")
-    table.add_column("text")
-    for corpus in known_corpora():
-        table.add_row(
-            corpus.name, f"{corpus.query_count:,}", corpus.descriptor.title, "here" if corpus.path else corpus.status
-        )
-    Console().print(table)
+    rows = [
+        (corpus.name, f"{corpus.query_count:,}", corpus.descriptor.title, "here" if corpus.path else corpus.status)
+        for corpus in known_corpora()
+    ]
+    write(Console(), [table_of(("corpus", "questions", "title", "text"), rows, left=(0, 2, 3))])
 
 
 def show(request: ShowCorpus) -> None:
