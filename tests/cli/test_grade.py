@@ -140,7 +140,7 @@ def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, comm
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "labels.csv"], "expected a .jsonl file"),
+        (["--output", "labels.csv"], "expected the .jsonl file"),
         (["--output", "there.jsonl"], "--overwrite"),
         (["--output", "there.jsonl/labels.jsonl"], "expected a place that can be written to"),
         (["-k", "0"], "-k: found '3,0'"),

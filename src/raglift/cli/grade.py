@@ -57,7 +57,8 @@ def run(request: Grade) -> None:
     """
     require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
-    _check_output(request)
+    if request.output is not None or not request.estimate:
+        _check_output(request.output, "labels", overwrite=request.overwrite)
     sample = _sample(request)
     evaluations = load_runs(request.runs)
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
@@ -163,20 +164,17 @@ def _check_any(graded: Graded) -> None:
         raise ModelOutputError(f"no pair was graded, and nothing was written; the first: {first.reason}")
 
 
-def _check_output(request: Grade) -> None:
-    """Raise where the labels could not be written, before anything is asked."""
-    output = request.output
-    if output is None:
-        if not request.estimate:
-            raise ConfigurationError("--output: found none; expected the .jsonl file that the labels are written to")
-        return
-    if output.suffix.lower() not in (".jsonl", ".ndjson"):
-        raise ConfigurationError(f"--output: found {output}; expected a .jsonl file: labels are JSON Lines")
-    if is_folder(output) or (is_there(output) and not request.overwrite):
+def _check_output(output: Path | None, what: str, *, overwrite: bool) -> Path:
+    """Return the file for labels or pairs, if they can be written to it: what is wrong is said before any work."""
+    if output is None or output.suffix.lower() not in (".jsonl", ".ndjson"):
+        found = "none" if output is None else output
+        raise ConfigurationError(f"--output: found {found}; expected the .jsonl file that the {what} are written to")
+    if is_folder(output) or (is_there(output) and not overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
     folder = unwritable(output)
     if folder is not None:
         raise ConfigurationError(f"--output: found {output}; expected a place that can be written to: {folder} is none")
+    return output
 
 
 def _as_json(summary: GradingSummary) -> dict[str, Any]:
@@ -212,12 +210,7 @@ def run_sample(request: Sample) -> None:
         ConfigurationError: an option that cannot be used; nothing is written.
         RunError: a folder that holds no evaluation and no sweep.
     """
-    output = request.output
-    if output is None or output.suffix.lower() not in (".jsonl", ".ndjson"):
-        found = "none" if output is None else str(output)
-        raise ConfigurationError(f"--output: found {found}; expected the .jsonl file that the pairs are written to")
-    if is_folder(output) or (is_there(output) and not request.overwrite):
-        raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
+    output = _check_output(request.output, "pairs", overwrite=request.overwrite)
     sample = sample_for_grading(
         load_runs(request.runs),
         request.n,
