@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import raglift as rl
@@ -72,7 +73,7 @@ def test_a_setting_is_computed_named_and_in_the_address_until_it_is_taken_back(
 def test_a_link_restores_a_setting_and_leads_to_the_questions_that_it_changes(
     open_page: Callable[..., Any], evaluation: Evaluation
 ) -> None:
-    page = open_page(evaluation_page(evaluation), "#summary?if=measure:recall,k:1,candidates:3,tag:easy").page
+    page = open_page(evaluation_page(evaluation), "#summary?if=tag:easy,k:1,candidates:3").page
     page.wait_for_selector(f"{RESULTS}:not([hidden])")
     assert [page.locator(f"#if-{name}").input_value() for name in ("k", "candidates", "tag")] == ["1", "3", "easy"]
     link = page.locator(".what-if-questions a").last
@@ -102,8 +103,10 @@ def test_what_an_address_asks_for_and_the_page_has_not_is_as_measured(
 ) -> None:
     page = open_page(evaluation_page(evaluation), f"#summary?if={asked}").page
     page.wait_for_selector("#if-k")
-    page.wait_for_selector(".what-if-need tbody tr")
-    assert int(page.locator("#if-k").input_value()) <= int(evaluation.run.spec["candidates"])
+    page.wait_for_function("() => !document.querySelector('.what-if-need tbody').textContent.includes('…')")
+    assert page.locator("#what-if > [role='alert']").is_visible()
+    assert page.locator("#summary > .lead").is_visible()
+    assert not page.locator(RESULTS).is_visible()
 
 
 def test_the_least_that_a_goal_needs_is_what_trying_each_finds(
@@ -113,15 +116,45 @@ def test_the_least_that_a_goal_needs_is_what_trying_each_finds(
     page.click("#what-if > summary")
     page.wait_for_selector("#if-goal")
     page.fill("#if-goal", "90")
-    rows = page.locator(".what-if-need tbody tr")
-    page.wait_for_function("() => document.querySelectorAll('.what-if-need tbody tr').length === 3")
-    deep = int(evaluation.run.spec["candidates"])
-    scores = rl.rescore(evaluation, metrics=[f"ndcg@{k}" for k in range(1, deep + 1)]).scores
+    page.wait_for_function(
+        "() => document.querySelectorAll('.what-if-need tbody tr').length === 3"
+        " && !document.querySelector('.what-if-need tbody').textContent.includes('…')"
+    )
     usual = evaluation_page(evaluation).queries
     assert usual is not None
-    goal = 0.9 * scores.mean(evaluation.after, usual.metrics[usual.primary])
-    least = next(k for k in range(1, deep + 1) if scores.mean(evaluation.after, f"ndcg@{k}") >= goal - 1e-9)
-    assert rows.first.locator("strong").first.inner_text() == str(least)
+    deep = int(evaluation.run.spec["candidates"])
+    scores = rl.rescore(evaluation, metrics=[f"recall@{k}" for k in range(1, deep + 1)]).scores
+    means = [scores.mean(evaluation.after, f"recall@{k}") for k in range(1, deep + 1)]
+    least = next(k for k, mean in enumerate(means, start=1) if mean >= 0.9 * means[usual.k - 1] - 1e-9)
+    assert page.locator("[data-need='k'] strong").first.inner_text() == str(least)
+    assert "keep%3A90" in page.url
+    page.fill("#if-goal", "0.95")
+    assert page.locator(".what-if-need tbody tr").count() == 0
+
+
+def test_with_a_tag_figures_are_as_measured_of_its_questions(
+    open_page: Callable[..., Any], evaluation: Evaluation
+) -> None:
+    page = open_page(evaluation_page(evaluation), "#summary?if=tag:hard").page
+    page.wait_for_selector(f"{RESULTS}:not([hidden])")
+    usual = evaluation_page(evaluation).queries
+    assert usual is not None
+    values = evaluation.scores.of(evaluation.after, f"ndcg@{usual.k}")
+    tagged = [value for value, query in zip(values, evaluation.dataset.queries, strict=True) if "hard" in query.tags]
+    mean = f"{np.nanmean(tagged):.3f}"
+    assert means(page)[0] == mean
+    assert page.locator(f"{RESULTS} .tile .note").first.inner_text() == f"measured: {mean}"
+    assert "Not what was measured" not in page.inner_text(".what-if-setting")
+
+
+def test_closed_with_a_setting_the_panel_leaves_what_was_measured(
+    open_page: Callable[..., Any], evaluation: Evaluation
+) -> None:
+    page = open_page(evaluation_page(evaluation), "#summary?if=k:2").page
+    page.wait_for_selector(f"{RESULTS}:not([hidden])")
+    page.click("#what-if > summary")
+    assert page.locator("#summary > .lead").is_visible()
+    assert "Not what was measured" in page.inner_text("#what-if > summary")
 
 
 def test_candidates_are_greyed_for_a_reranker_that_may_look_at_all_hits(

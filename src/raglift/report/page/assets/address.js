@@ -1,7 +1,7 @@
 // What is chosen among the queries, as a part of the address: a reload, the back button and a link restore it.
 
 const LONGEST_NAME = 200;
-const whatIf = { asked: addressed(location.hash).asked.get("if") ?? "", fixed: new Set(), broken: new Set() }; // the setting, and what it changes
+const whatIf = { asked: addressed(location.hash).asked.get("if") ?? "", words: "", fixed: new Set(), broken: new Set(), ranks: null }; // the setting, and what it changes
 
 // The address of the queries as they are chosen; with a query, that query open.
 function addressOf(data, state, query, { filtered = true } = {}) {

@@ -101,6 +101,7 @@ function factList(data, query, state, one) {
         element("strong", null, `Fact ${fact + 1}`),
         element("span", { class: `standing ${standingTone(before, after, one)}` }, one ? places[1] : placesTold(places, before, after)),
         fate ? element("span", { class: "muted" }, fate) : null,
+        whatIf.ranks && query.answerable ? element("span", { class: "supposed" }, `what if: ${rankWords(whatIf.ranks[whatIf.firstFact[query.number] + fact] || null)}`) : null,
       ),
       alternatives.slice(0, 8).map((passage, number) => alternative(passage, number)),
       alternatives.length > 8 ? element("p", { class: "muted" }, `… or one of ${plural(alternatives.length - 8, "more alternative")}`) : null,

@@ -32,7 +32,7 @@ function explorer(data) {
     list.fill(listed, (query) => queryRow(query, data, state, address));
     if (!listed.length) list.none(button("Clear filters", clear));
     const meaning = outcomeNames(data, state).find(([name]) => name === state.outcome)?.[2];
-    count.textContent = `${whole(listed.length)} of ${plural(data.queries.length, "question", "questions")}${meaning ? `. ${meaning}.` : ""}`;
+    count.textContent = `${whole(listed.length)} of ${plural(data.queries.length, "question", "questions")}${meaning ? `. ${meaning}.` : ""}${["newly_found", "newly_lost"].includes(state.outcome) ? ` ${whatIf.words} Values and hits are as measured.` : ""}`;
     chips.replaceChildren(...chipsOf(data, state, chosen.outcomes, (outcome) => {
       state.outcome = outcome;
       choose({ back: true });
@@ -130,6 +130,7 @@ function explorer(data) {
     judge();
     if (!whatIf.asked && ["newly_found", "newly_lost"].includes(state.outcome)) state.outcome = "";
     refresh();
+    show(state.query);
   });
   document.addEventListener("open-query", ({ detail: name }) => {
     const query = data.byId.get(name) ?? data.queries.find(({ id }) => short(id, name.length - 1) === name || visible(id) === name);

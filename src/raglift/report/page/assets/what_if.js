@@ -36,84 +36,83 @@ function startWhatIf(panel) {
 }
 
 function whatIfOf(panel, worker, known) {
-  const usual = { k: known.depth.k, tokens: known.depth.tokens, candidates: null, weight: null, grade: null, tag: null };
-  const goal = { least: 0.95, share: true };
-  let measure = 0;
-  let setting = { ...usual };
+  const usual = usualOf(known);
+  let chosen = { ...usual };
   let number = 0;
-  let named = ""; // the setting that the address names
+  let named = ""; // what the address names
+  let changedLast = null;
   const results = element("div", { class: "what-if-results", hidden: true });
   const status = element("p", { class: "what-if-setting", role: "status" });
-  const reset = button("Back to what was measured", () => choose({ ...usual }, { said: true }), { hidden: true });
-  const drawn = resultsOf(known, goal, () => ask());
+  const trouble = element("p", { class: "error", role: "alert", hidden: true });
+  const reset = button("Back to what was measured", () => {
+    choose({ ...usual, goal: chosen.goal }, "reset");
+    document.getElementById("if-k")?.focus();
+  }, { hidden: true });
+  const summary = panel.querySelector("summary .muted");
+  const title = summary.textContent;
+  const drawn = resultsOf(known);
+  const needs = needsOf(known, (goal) => choose({ ...chosen, goal: { ...chosen.goal, ...goal } }, "goal"));
+  const controls = settingControls(known, (changed, name) => choose({ ...chosen, ...changed }, name));
   results.append(...drawn.parts);
-  const measures = known.metrics.filter(({ name }) => name !== "context_tokens").map((metric, place) => [place, titleAt(metric, usual)]);
-  const chooseMeasure = choice("Measure", "if-measure", measures, (value) => {
-    measure = Number(value);
-    choose(setting, { said: true });
-  });
-  const controls = settingControls(known, usual, (changed, said) => choose({ ...setting, ...changed }, { said }));
-  panel.append(element("div", { class: "controls settings", role: "group", "aria-label": "What if" }, chooseMeasure, controls.elements, element("p", { class: "why-off wide" }, controls.limits)), element("div", { class: "what-if-head" }, status, reset), results, drawn.needs);
+  panel.append(
+    element("div", { class: "controls settings", role: "group", "aria-label": "What if" }, controls.elements, element("p", { class: "why-off wide" }, controls.limits)),
+    trouble, element("div", { class: "what-if-head" }, status, reset), results, needs.element);
 
-  function isMeasured() {
-    return SETTINGS.every((name) => setting[name] === usual[name]);
+  // What is computed: no fewer candidates than hits that are read
+  function setting() {
+    const { candidates, k } = chosen;
+    return { ...chosen, candidates: candidates === null ? null : Math.max(candidates, k ?? candidates) };
   }
 
-  function choose(wanted, { said = false } = {}) {
-    setting = within(wanted);
-    controls.place(setting);
-    const measured = isMeasured();
-    reset.hidden = results.hidden = measured;
-    document.documentElement.toggleAttribute("data-what-if", !measured);
-    status.textContent = measured ? "" : `What if: ${inWords(known, usual, setting)}. Not what was measured.`;
-    whatIf.asked = written(setting, usual, measure && known.metrics[measure].name);
-    for (const view of ["summary", "queries"]) linkTo(view);
-    if (said) sayInAddress();
-    if (measured) tell([], []);
-    ask();
-  }
-
-  // A setting that the page can answer: no fewer candidates than hits that are read
-  function within(wanted) {
-    const k = wanted.k === null ? null : Math.min(wanted.k, known.limit.k);
-    const candidates = wanted.candidates === null || wanted.candidates >= known.limit.candidates ? null : Math.max(wanted.candidates, k ?? 1);
-    return { ...wanted, k, candidates };
-  }
-
-  function ask() {
+  // `name` is the control that was used; null where the address says it
+  function choose(wanted, name) {
+    chosen = wanted;
+    controls.place(setting());
+    needs.place(chosen.goal);
+    const words = inWords(usual, setting());
+    const isUsual = SETTINGS.every((one) => chosen[one] === usual[one]);
+    const isMeasured = !words.length;
+    reset.hidden = results.hidden = isUsual;
+    document.documentElement.toggleAttribute("data-what-if", !isUsual);
+    const of = chosen.tag === null ? "" : `${isMeasured ? "As measured, of" : " Only"} questions tagged ${short(chosen.tag, 60)}.`;
+    status.textContent = isMeasured ? of : `What if ${words.join("; ")}. Not what was measured.${of}`;
+    status.classList.toggle("as-measured", isMeasured);
+    summary.textContent = isUsual ? title : status.textContent;
+    Object.assign(whatIf, { asked: written(chosen, usual), words: status.textContent });
+    for (const view of ["summary", "queries"]) document.querySelector(`a[data-view='${view}']`)?.setAttribute("href", addressIn(view));
+    if (name) {
+      trouble.hidden = true;
+      named = whatIf.asked;
+      setAddress(addressIn("summary"), { back: name !== changedLast, view: "summary" });
+    }
+    changedLast = name;
+    if (isUsual) tell({ fixed: [], broken: [], ranks: null });
     number += 1;
-    worker.postMessage({ number, setting, measure, goal: { ...goal, dimensions: drawn.dimensions(setting, measure) } });
+    const dimensions = needs.dimensions(setting(), chosen.goal);
+    needs.wait(dimensions);
+    worker.postMessage({ number, setting: setting(), measure: chosen.measure, goal: { ...chosen.goal, dimensions } });
   }
 
-  function tell(fixed, broken) {
-    Object.assign(whatIf, { fixed: new Set(fixed), broken: new Set(broken) });
+  function tell({ fixed, broken, ranks }) {
+    Object.assign(whatIf, { fixed: new Set(fixed), broken: new Set(broken), ranks, firstFact: known.firstFact });
     document.dispatchEvent(new CustomEvent("what-if"));
   }
 
   worker.onmessage = ({ data }) => {
     if (data.number !== number) return;
+    const isShown = !results.hidden;
     if (data.trouble) status.textContent = `It cannot be told: ${data.trouble}`;
-    if (data.result) drawn.clear();
-    if (data.result && !isMeasured()) {
-      drawn.show(setting, measure, data.result);
-      tell(data.result.fixed, data.result.broken);
+    if (data.result && isShown) {
+      drawn.show(setting(), chosen.measure, data.result);
+      tell(data.result);
     }
-    if (data.tests && !isMeasured()) drawn.test(data.tests);
-    if (data.need) drawn.need(data.need);
+    if (data.tests && isShown) drawn.test(data.tests);
+    if (data.need) needs.show(data.need, chosen.goal);
   };
 
   // The part of an address that says it: #summary?if=k:5,tokens:1500
-  function sayInAddress() {
-    named = whatIf.asked;
-    setAddress(addressIn("summary"), { back: true, view: "summary" });
-  }
-
   function addressIn(view) {
     return `#${view}${whatIf.asked ? `?if=${encodeURIComponent(whatIf.asked)}` : ""}`;
-  }
-
-  function linkTo(view) {
-    document.querySelector(`a[data-view='${view}']`)?.setAttribute("href", addressIn(view));
   }
 
   function follow() {
@@ -122,63 +121,79 @@ function whatIfOf(panel, worker, known) {
     if (!["", "summary", "queries"].includes(name) || wanted === named) return;
     named = wanted;
     panel.open ||= Boolean(wanted);
-    const wantedMeasure = wanted.match(/^measure:(\w+)/)?.[1];
-    measure = Math.max(0, known.metrics.findIndex((metric) => metric.name === wantedMeasure));
-    chooseMeasure.querySelector("select").value = measure;
-    choose(read(wanted, usual, known));
+    const { found, unknown } = read(wanted, known);
+    trouble.hidden = !unknown.length;
+    trouble.textContent = `Not understood in the address: ${short(unknown.join(", "), 200)}`;
+    choose(found, null);
   }
 
   addEventListener("hashchange", follow);
-  controls.place(setting);
+  choose(chosen, null);
   follow();
-  ask();
 }
 
-// A setting in an address, as k:5,tokens:1500,tag:easy; the tag comes last and is taken as it is.
-function written(setting, usual, measure) {
-  const changed = SETTINGS.filter((name) => setting[name] !== usual[name]).map((name) => `${name}:${String(setting[name] ?? "all").toWellFormed()}`);
-  return [...(measure ? [`measure:${measure}`] : []), ...changed].join(",");
+function usualOf({ depth, metrics }) {
+  const recall = metrics.findIndex(({ name }) => name === "recall");
+  return { k: depth.k, tokens: depth.tokens, candidates: null, weight: null, grade: null, tag: null, measure: 0, goal: { measure: Math.max(0, recall), least: 0.95, share: true } };
 }
 
-function read(text, usual, { tags, grades, limit, fuses, takesFewer }) {
-  const found = { ...usual };
-  const tag = text.match(/(?:^|,)tag:(.*)$/s);
-  if (tag) found.tag = tags.find((one) => one.toWellFormed() === tag[1]) ?? null;
-  for (const part of (tag ? text.slice(0, tag.index) : text).split(",")) {
-    const [name, value] = part.split(":");
-    const number = Number(value);
-    const isWhole = Number.isInteger(number) && number >= 1;
-    if (name === "k" && isWhole) found.k = Math.min(number, limit.k);
-    if (name === "tokens" && (isWhole || value === "all")) found.tokens = isWhole ? number : null;
-    if (name === "candidates" && isWhole && takesFewer) found.candidates = number;
-    if (name === "weight" && number >= 0 && number < 1 && fuses) found.weight = number;
-    if (name === "grade" && grades.includes(number)) found.grade = number;
+// A setting in an address, as k:5,tokens:1500,tag:easy.
+function written(chosen, usual) {
+  const parts = SETTINGS.filter((name) => chosen[name] !== usual[name]).map((name) => [name, chosen[name] ?? "all"]);
+  const { goal } = chosen;
+  if (chosen.measure !== usual.measure) parts.push(["measure", chosen.measure]);
+  if (goal.measure !== usual.goal.measure) parts.push(["of", goal.measure]);
+  if (!goal.share) parts.push(["reach", goal.least]);
+  else if (goal.least !== usual.goal.least) parts.push(["keep", Math.round(goal.least * 1e4) / 100]);
+  return parts.map(([name, value]) => `${name}:${encodeURIComponent(String(value).toWellFormed())}`).join(",");
+}
+
+// What an address asks for, and what of it the page does not have.
+function read(text, known) {
+  const { tags, grades, limit, fuses, takesFewer, metrics } = known;
+  const found = usualOf(known);
+  const unknown = [];
+  const isIn = (number, low, high) => number >= low && number <= high;
+  const isWhole = (number, most) => Number.isInteger(number) && isIn(number, 1, most);
+  for (const part of text.split(",").filter(Boolean)) {
+    const [name, value = ""] = part.split(":");
+    const number = value === "" ? NaN : Number(value);
+    const tag = name === "tag" ? tags.find((one) => encodeURIComponent(one.toWellFormed()) === value || one === value) : undefined;
+    if (name === "k" && isWhole(number, limit.k)) found.k = number;
+    else if (name === "tokens" && (isWhole(number, limit.tokens) || value === "all")) found.tokens = value === "all" ? null : number;
+    else if (name === "candidates" && isWhole(number, limit.candidates) && takesFewer) found.candidates = number === limit.candidates ? null : number;
+    else if (name === "weight" && isIn(number, 0, 1) && fuses) found.weight = number === 1 ? null : number;
+    else if (name === "grade" && grades.includes(number)) found.grade = number === grades[0] ? null : number;
+    else if (tag !== undefined) found.tag = tag;
+    else if (name === "measure" && isIn(number, 0, metrics.length - 1)) found.measure = Math.floor(number);
+    else if (name === "of" && isIn(number, 0, metrics.length - 1)) found.goal.measure = Math.floor(number);
+    else if (name === "keep" && isIn(number, 1, 100)) Object.assign(found.goal, { least: number / 100, share: true });
+    else if (name === "reach" && number >= 0) Object.assign(found.goal, { least: number, share: false });
+    else unknown.push(part);
   }
-  return found;
+  return { found, unknown };
 }
 
-function inWords(known, usual, setting) {
+// What is supposed, in words; nothing where all is as it was measured.
+function inWords(usual, setting) {
   const words = [];
-  if (setting.k !== usual.k) words.push(setting.k === null ? "all hits are read" : `the first ${plural(setting.k, "hit")} ${setting.k === 1 ? "is" : "are"} read`);
-  if (setting.tokens !== usual.tokens) words.push(setting.tokens === null ? "a prompt of any size" : `a prompt of at most ${whole(setting.tokens)} tokens`);
-  if (setting.candidates !== null) words.push(`the reranker gets ${plural(setting.candidates, "candidate")}`);
-  if (setting.weight !== null) words.push(`its ranks are fused with those before, at a weight of ${setting.weight.toFixed(2)}`);
-  if (setting.grade !== null) words.push(`only grades from ${setting.grade} count`);
-  if (setting.tag !== null) words.push(`only questions tagged ${short(setting.tag, 60)}`);
-  return words.join("; ");
+  if (setting.k !== usual.k) words.push(setting.k === null ? "all hits were read" : `the first ${plural(setting.k, "hit")} ${setting.k === 1 ? "was" : "were"} read`);
+  if (setting.tokens !== usual.tokens) words.push(setting.tokens === null ? "the prompt were of any size" : `the passages of a prompt had at most ${whole(setting.tokens)} tokens`);
+  if (setting.candidates !== null) words.push(`the reranker got ${plural(setting.candidates, "candidate")}`);
+  if (setting.weight !== null) words.push(`the order before and after reranking were fused, the reranker's with a weight of ${setting.weight.toFixed(2)}`);
+  if (setting.grade !== null) words.push(`only passages of grade ${setting.grade} or more were evidence`);
+  return words;
 }
 
 // The controls: sliders and choices, each with what it stands at.
-function settingControls(known, usual, choose) {
-  const { limit, tags, grades, fuses, takesFewer, reranks } = known;
+function settingControls(known, choose) {
+  const { limit, tags, grades, fuses, takesFewer, reranks, metrics, sides } = known;
   const made = [];
   const slider = (name, label, { min, max, step = 1, of, to, said, off = null }) => {
     if (min >= max && !off) return;
     const shown = element("output", { for: `if-${name}` });
-    const input = element("input", {
-      type: "range", id: `if-${name}`, min, max, step, disabled: Boolean(off), "aria-describedby": off ? `if-${name}-why` : null,
-      oninput: () => choose({ [name]: to(Number(input.value)) }, false), onchange: () => choose({ [name]: to(Number(input.value)) }, true),
-    });
+    const change = () => choose({ [name]: to(Number(input.value)) }, name);
+    const input = element("input", { type: "range", id: `if-${name}`, min, max, step, disabled: Boolean(off), "aria-describedby": off ? `if-${name}-why` : null, oninput: change });
     const place = (setting) => {
       const value = of(setting[name]);
       if (Number(input.value) !== value) input.value = value;
@@ -188,31 +203,32 @@ function settingControls(known, usual, choose) {
     made.push({ element: element("div", { class: `choice${off ? " off" : ""}` }, element("label", { for: `if-${name}` }, label, " ", shown), input, off ? element("p", { id: `if-${name}-why`, class: "why-off" }, off) : null), place });
   };
   const list = (name, label, options, to) => {
-    const one = choice(label, `if-${name}`, options, (value) => choose({ [name]: value === "" ? null : to(value) }, true));
+    const one = choice(label, `if-${name}`, options, (value) => choose({ [name]: to(value) }, name));
     made.push({ element: one, place: (setting) => (one.querySelector("select").value = setting[name] ?? "") });
   };
-  slider("k", "Hits that are read (k)", { min: 1, max: limit.k, of: (k) => k ?? limit.k, to: Number, said: (k) => (k === null ? "all" : whole(k)) });
-  slider("tokens", "Prompt, in tokens", {
+  const orAll = (to) => (value) => (value === "" ? null : to(value));
+  if (sides.length > 1 && sides[0].system !== sides[1].system) list("measure", "Measure", metrics.map((metric, place) => [place, titleAt(metric, known.depth)]).filter((_, place) => metrics[place].name !== "context_tokens"), Number);
+  slider("k", "Hits read (k)", { min: 1, max: limit.k, of: (k) => k ?? limit.k, to: Number, said: (k) => (k === null ? "all" : whole(k)) });
+  slider("tokens", "Prompt, tokens", {
     min: FINEST, max: limit.tokens, step: FINEST, of: (tokens) => tokens ?? limit.tokens,
-    to: (value) => (value >= limit.tokens ? null : value), said: (tokens) => (tokens === null ? "no limit" : `≤ ${whole(tokens)}`),
+    to: (value) => (value >= limit.tokens ? null : value), said: (tokens) => (tokens === null ? "any" : `≤ ${whole(tokens)}`),
   });
   if (reranks) {
-    const command = "raglift evaluate with --candidates measures it";
-    slider("candidates", "Candidates of the reranker", {
+    slider("candidates", "Candidates", {
       min: 1, max: limit.candidates, of: (count) => count ?? limit.candidates, to: (value) => (value >= limit.candidates ? null : value),
       said: (count) => whole(count ?? limit.candidates),
-      off: takesFewer ? null : `Not known from the page: this reranker may score a hit by the others it gets. ${command}.`,
+      off: takesFewer ? null : "Not known from the page: this reranker may score a hit by the others it gets. raglift evaluate with --candidates measures it.",
     });
   }
   if (fuses) {
-    slider("weight", "Weight of the reranker's ranks", {
+    slider("weight", "Reranker's weight", {
       min: 0, max: 1, step: 0.05, of: (weight) => weight ?? 1, to: (value) => (value >= 1 ? null : value),
       said: (weight) => (weight === null ? "1" : weight.toFixed(2)),
     });
   }
-  if (grades.length > 1) list("grade", "Least grade that counts", [["", `${grades[0]} (all)`], ...grades.slice(1).map((grade) => [grade, grade])], Number);
-  if (tags.length) list("tag", "Tag", [["", "All"], ...tags.slice(0, 200).map((tag) => [tag, short(tag, 60)])], String);
-  const limits = `The page has ${plural(limit.k, "hit")} a question. More of them, or more candidates, need a run: raglift evaluate with --candidates.`;
+  if (grades.length > 1) list("grade", "Least grade", [["", `${grades[0]} (all)`], ...grades.slice(1).map((grade) => [grade, grade])], orAll(Number));
+  if (tags.length) list("tag", "Tag", [["", "All"], ...tags.slice(0, 200).map((tag) => [tag, short(tag, 60)])], orAll(String));
+  const limits = `The page has ${plural(limit.k, "hit")} a question${reranks ? ", and no fewer candidates than hits are read" : ""}. More of them need a run: raglift evaluate with --candidates.`;
   return { elements: made.map((one) => one.element), limits, place: (setting) => made.forEach((one) => one.place(setting)) };
 }
 

@@ -12,7 +12,7 @@ onmessage = async ({ data: asked }) => {
       const bytes = Uint8Array.from(atob(asked.packed.trim()), (character) => character.charCodeAt(0));
       const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
       data = prepared(JSON.parse(await new Response(stream).text()));
-      data.asMeasured = figuresOf(data, measuredSetting(data));
+      data.asMeasured = new Map();
       postMessage({ opened: opened(data) });
     } else {
       latest = asked.number;
@@ -24,19 +24,39 @@ onmessage = async ({ data: asked }) => {
 };
 
 // What can be chosen, and what was measured.
-function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, passages, confidence, asMeasured, longest }) {
-  const counts = new Map();
-  for (const tag of tagsOf.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, factsOf, passages, confidence, longest }) {
+  const tagged = new Map();
+  tagsOf.forEach((tags, query) => {
+    if (factsOf[query].length) for (const tag of tags) tagged.set(tag, (tagged.get(tag) ?? 0) + 1);
+  });
   const reranked = sides.map(({ system }) => systems[system]).filter(({ stages }) => stages.length > 1);
   return {
     limit: { ...limit, tokens: Math.max(1, Math.ceil(longest / STEP)) * STEP },
     depth, metrics, sides, focus, confidence,
-    tags: [...counts].sort(([, one], [, other]) => other - one).map(([tag]) => tag),
+    tags: [...tagged].sort(([, one], [, other]) => other - one).map(([tag]) => tag),
     grades: [...new Set(passages.grade)].sort((one, other) => one - other),
     fuses: reranked.some(({ isReranked }) => isReranked),
     takesFewer: reranked.length > 0 && reranked.every(({ isReranked, byPair }) => isReranked && byPair),
     reranks: reranked.length > 0,
-    measured: withoutRows(asMeasured),
+    firstFact: factsOf.map((facts) => facts[0] ?? null),
+  };
+}
+
+// What was measured, of the questions with a tag.
+function measuredOf(data, tag) {
+  if (!data.asMeasured.has(tag)) data.asMeasured.set(tag, figuresOf(data, { ...measuredSetting(data), tag }));
+  return data.asMeasured.get(tag);
+}
+
+// The same of the questions and facts that count in others, so that both are means over the same.
+function limitedTo({ setting, metrics, of }, others) {
+  return {
+    setting, metrics,
+    of: of.map((one, side) => ({
+      ...one,
+      values: one.values.map((values) => values.map((value, query) => (others[side].counts[query] ? value : NaN))),
+      counted: others[side].counted,
+    })),
   };
 }
 
@@ -53,14 +73,17 @@ async function answer({ number, setting, measure, goal }) {
   await pause();
   if (number !== latest) return;
   postMessage({ number, tests: testsOf(data, found, measure) });
-  await need(number, setting, measure, goal);
+  await need(number, setting, goal);
 }
 
 // Means with intervals, differences to the first side and to what was measured, losses, and the questions that changed.
 function summarized(data, found, measure) {
-  const { focus, confidence, asMeasured, metrics } = data;
+  const { focus, confidence, metrics } = data;
+  const asMeasured = limitedTo(measuredOf(data, found.setting.tag), found.of);
   const result = withoutRows(found);
   const [now, before] = [found, asMeasured].map(({ of }) => of[focus].values[measure]);
+  result.measured = withoutRows(asMeasured);
+  result.ranks = found.of[focus].ranks;
   result.unknown = found.of.reduce((most, { unknown }) => Math.max(most, unknown), 0);
   result.against = difference(minus(now, before), { confidence, bounded: isBounded(metrics[measure]) });
   result.losses = lossesOf(data, data.sides[focus], found.setting, found.of[focus]);
@@ -110,6 +133,7 @@ function factsOf({ ranks, lengths, counted }) {
 }
 
 // The p-value of each difference to the first side; over several sides those of one measure are corrected after Holm.
+// Only the measure that decides has a verdict: whichever else is looked at is looked at to explore.
 function testsOf(data, { metrics, of }, measure) {
   const { confidence, seed } = data;
   const rows = metrics.map((metric, place) => {
@@ -122,7 +146,7 @@ function testsOf(data, { metrics, of }, measure) {
   const ps = holm(rows[measure].map(({ p, n }) => (n ? p : NaN)));
   return rows.map((row, place) => row.map((one, side) => {
     const p = place === measure ? ps[side] : one.p;
-    return { ...one, p, verdict: one.n ? verdict(one, p, confidence) : null };
+    return { ...one, p, verdict: one.n ? verdict(one, p, confidence) : null, exploratory: place !== 0 };
   }));
 }
 
@@ -146,14 +170,14 @@ function lossesOf(data, side, setting, { ranks, lengths, counted }) {
 }
 
 // Recall over the tokens that are read: [tokens, recall] of each step, the mean over the questions that count.
-function curveOf(data, side, setting, { ranks, counts, counted }) {
+function curveOf(data, side, setting, { ranks, lengths, counts, counted }) {
   const { rankings } = rankingsOf(data, side, setting);
   const facts = new Float64Array(data.queries);
   data.facts.forEach((query, fact) => (facts[query] += counted[fact]));
   const questions = counts.reduce((sum, one) => sum + one, 0);
   const steps = [];
   data.facts.forEach((query, fact) => {
-    if (!counted[fact] || !ranks[fact] || ranks[fact] > (setting.k ?? Infinity)) return;
+    if (!counted[fact] || !ranks[fact] || ranks[fact] > lengths[query]) return;
     steps.push([lookedUp(data, query, rankings[query]).tokens[ranks[fact]], 1 / facts[query] / questions]);
   });
   steps.sort(([one], [other]) => one - other);
@@ -174,34 +198,33 @@ function changedQuestions(data, before, after) {
 }
 
 // The least k, tokens and candidates with which a measure reaches a goal: its mean, and also the end of its interval.
-async function need(number, setting, measure, goal) {
-  const metric = data.metrics[measure];
-  const side = data.sides[data.focus];
-  const { counts } = countedBy(data, setting);
-  const was = data.asMeasured.of[data.focus].values[measure].map((value, query) => (counts[query] ? value : NaN));
-  const target = goal.share ? goal.least * meanOf(was) : goal.least;
-  const { confidence } = data;
+async function need(number, setting, goal) {
+  const { confidence, focus } = data;
+  const [metric, side] = [data.metrics[goal.measure], data.sides[focus]];
   const bounded = isBounded(metric);
-  for (const dimension of goal.dimensions) {
-    let [mean, sure] = [null, null];
-    for (const value of dimension.values) {
-      const tried = { ...setting, [dimension.name]: value };
-      const found = measured(data, side, tried, [metric]);
-      if (number !== latest) return;
+  const { counts } = countedBy(data, setting);
+  const was = measuredOf(data, setting.tag).of[focus].values[goal.measure].map((value, query) => (counts[query] ? value : NaN));
+  const target = goal.share ? goal.least * meanOf(was) : goal.least;
+  for (const { name, values: tries } of goal.dimensions) {
+    const told = { name, target, mean: null, sure: null, best: null, first: tries[0] };
+    for (const value of tries) {
+      const found = measured(data, side, { ...setting, [name]: value }, [metric]);
       await pause();
-      const values = found.values[0];
-      if (found.unknown || !(meanOf(values) >= target - 1e-9)) continue;
+      if (number !== latest) return;
+      const [values] = found.values;
+      const mean = meanOf(values);
+      if (found.unknown || Number.isNaN(mean)) continue;
+      if (told.best === null || mean > told.best.mean) told.best = { value, mean };
+      if (!(mean >= target - 1e-9)) continue;
       const interval = meanInterval(values, { confidence, bounded });
       const change = difference(minus(values, was), { confidence, bounded });
-      const one = { value, mean: meanOf(values), interval, change };
-      mean ??= one;
-      const isSure = goal.share ? (change.losses + change.wins === 0 || change.low >= target - meanOf(was) - 1e-9) : interval !== null && interval[0] >= target - 1e-9;
-      if (isSure) {
-        sure = one;
-        break;
-      }
+      told.mean ??= { value, mean, interval, change };
+      const isSame = change.wins + change.losses === 0;
+      const isSure = goal.share ? isSame || change.low >= target - meanOf(was) - 1e-9 : interval !== null && interval[0] >= target - 1e-9;
+      if (!isSure) continue;
+      told.sure = { value, mean, interval, change };
+      break;
     }
-    if (number !== latest) return;
-    postMessage({ number, need: { name: dimension.name, target, mean, sure } });
+    postMessage({ number, need: told });
   }
 }
