@@ -151,14 +151,17 @@ class FrameworkRetriever(_Copied):
         return self._ranking(await self.ask_async(system, query), k)
 
 
-_BY_PAIR = frozenset(
-    {
-        "CrossEncoderReranker",
-        "SentenceTransformerRerank",
-        "SentenceTransformersSimilarityRanker",
-        "TransformersSimilarityRanker",
-    }
-)
+_BY_PAIR = {
+    "CrossEncoderReranker": {"langchain", "langchain_classic"},
+    "SentenceTransformerRerank": {"llama_index"},
+    "SentenceTransformersSimilarityRanker": {"haystack"},
+    "TransformersSimilarityRanker": {"haystack"},
+}
+"""Rerankers of the frameworks that score each hit by itself, and the packages that they are of."""
+
+
+def _package_of(obj: object) -> str:
+    return type(obj).__module__.partition(".")[0]
 
 
 class FrameworkReranker(_Copied):
@@ -181,8 +184,9 @@ class FrameworkReranker(_Copied):
     @property
     def by_pair(self) -> bool:
         """Whether it is one of the rerankers of these frameworks that score each hit by itself."""
-        kind = type(self.system)
-        return kind.__name__ in _BY_PAIR and kind.__module__.startswith(("langchain", "llama_index", "haystack"))
+        model = getattr(self.system, "model", None)  # of LangChain's, which takes one of anybody's
+        is_own = not _package_of(self.system).startswith("langchain") or _package_of(model).startswith("langchain_")
+        return is_own and _package_of(self.system) in _BY_PAIR.get(type(self.system).__name__, ())
 
     def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
         """Return what it makes of a ranking."""

@@ -80,9 +80,6 @@ class PairReranker(ABC):
         progress: whether to show progress; None decides by the terminal.
     """
 
-    by_pair = True
-    """Whether a hit's score is its own, whatever other hits there are: then the order among fewer is known."""
-
     def __init__(
         self, *, batch_size: int = BATCH_SIZE, cache: Cache | None = None, progress: bool | None = None
     ) -> None:
@@ -101,6 +98,11 @@ class PairReranker(ABC):
 
     def __str__(self) -> str:
         return self.identity
+
+    @property
+    def by_pair(self) -> bool:
+        """Whether a hit's score is its own, whatever other hits there are: then the order among fewer is known."""
+        return type(self).rerank is PairReranker.rerank
 
     def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
         """Sort the hits of each ranking by their score; equal scores keep their order.

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import named_stages
+from raglift.adapters.asking import FrameworkReranker
 from raglift.adapters.stages import RerankStage, RetrieveStage, asked_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
+from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.vocabulary import vocabularies
 from raglift.running.depth import Probe, deployed_and_candidates, probe
 from raglift.running.execution import is_batched, run_stages, takes_filters
@@ -314,7 +316,7 @@ def stage_infos(
                 has_own_depth=has_own_depth,
                 vocabularies=tuple(vocabularies(asked_of(stage), [*texts, *_hit_texts(traces)])),
                 chunks_read_in_part=tuple(_truncating_indexes(getattr(stage, "retriever", None))),
-                by_pair=getattr(asked_of(stage), "by_pair", False) is True,
+                by_pair=isinstance(asked_of(stage), PairReranker | FrameworkReranker) and asked_of(stage).by_pair,
             )
         )
     return tuple(infos), notes

@@ -23,6 +23,7 @@ from raglift.metrics.computing import compute, rankings_by_stage
 from raglift.metrics.prompt_measures import scale_of
 from raglift.report.page.rendering import WORKER, asset, evaluation_page
 from raglift.results.evaluation import Evaluation
+from raglift.retrieval.rerankers import Pair
 from raglift.retrieval.retrievers import fuse
 from raglift.stats.paired_tests import paired_differences
 from raglift.types.dataset import Dataset
@@ -294,18 +295,16 @@ def shuffled(*, twice: bool = False, failing: str = "", candidates: int = 12) ->
     ]
     orders = {query.text: draw.choices(chunks, k=12) if twice else draw.sample(chunks, 12) for query in queries}
 
-    class Reranker:
-        by_pair = True
-
-        def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
-            if query == failing:
+    class Failing(Shuffling):
+        def score(self, batch: Sequence[Pair]) -> list[float]:
+            if failing in {query for query, _ in batch}:
                 raise ValueError("no answer")
-            return Shuffling().rerank([query], [ranking])[0]
+            return super().score(batch)
 
     return rl.evaluate(
         lambda question, k: orders[question][:k],
         Dataset(tuple(queries), tuple(documents), "shuffled"),
-        reranker=Reranker(),
+        reranker=Failing(),
         candidates=candidates,
         metrics=["ndcg@5"],
         on_error="keep",
@@ -320,7 +319,6 @@ def test_fewer_candidates_are_known_of_chunks_that_come_twice_and_of_failures(
 ) -> None:
     measured, fewer = shuffled(**case), shuffled(**case, candidates=7)
     (found,) = compute_in_page(columns_of(measured), [Setting(5, candidates=7)])
-    assert found["result"]["unknown"] == 0
     np.testing.assert_allclose(
         np.array(found["values"][-1][0], dtype=float), fewer.scores.of(fewer.after, "ndcg@5"), rtol=0, atol=1e-12
     )
@@ -347,3 +345,24 @@ def test_without_a_depth_no_measure_is_there_that_needs_one() -> None:
     packed = evaluation_page(evaluation, primary="ndcg@tokens(50)").what_if
     assert packed is not None
     assert "precision" not in {one["name"] for one in json.loads(gzip.decompress(packed))["metrics"]}
+
+
+class FirstTen(Shuffling):
+    """Reranks, and passes on ten hits."""
+
+    def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
+        return [Ranking(ranking.hits[:10]) for ranking in super().rerank(queries, rankings)]
+
+
+def test_candidates_are_not_known_of_rerankers_that_cut_or_rank_in_their_own_way() -> None:
+    evaluation = Measured(1).evaluation()
+    cut = replace(evaluation, truncated={"rerank": 5})
+    found = [json.loads(gzip.decompress(evaluation_page(one).what_if or b""))["systems"] for one in (evaluation, cut)]
+    assert [bool(systems[0]["whyNotFewer"]) for systems in found] == [False, True]
+    assert Shuffling().by_pair
+    assert not FirstTen().by_pair
+
+
+def test_a_lift_that_is_not_fair_is_not_shown_by_other_settings() -> None:
+    evaluation = replace(Measured(1).evaluation(), beyond_candidates={"ndcg@1": 3})
+    assert len(columns_of(evaluation)["sides"]) == 1

@@ -48,7 +48,7 @@ def drill_down(
     left: tuple[str, str],
     right: tuple[str, str],
     primary: Metric,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = MAX_BYTES,
 ) -> DrillDown:
     """Return the queries that all systems were asked, with what each stage of each system returned and what matched.
 
@@ -60,7 +60,7 @@ def drill_down(
         left: the system and stage that are shown at first as `before`.
         right: those that are shown at first as `after`.
         primary: the metric that decides; its depth is where a fact counts as found.
-        max_bytes: the maximum size of `packed` in the page.
+        max_bytes: the maximum size of `packed` in the page; None for all.
 
     Raises:
         ConfigurationError: systems that cannot be compared fairly.
@@ -100,7 +100,7 @@ def drill_down(
         notes=shared.notes,
         neutral=tuple(number for number, metric in enumerate(metrics) if _is_neutral(metric)),
     )
-    return within(whole, max_bytes)
+    return whole if max_bytes is None else within(whole, max_bytes)
 
 
 def _is_neutral(metric: Metric) -> bool:

@@ -281,13 +281,13 @@ def within(drill_down: DrillDown, max_bytes: int) -> DrillDown:
     k = drill_down.k
     steps = [(None, None), (max(20, k), None), *((k, length) for length in _LENGTHS), (min(k, 3), 100), (0, 100)]
     # From one step to the next it gets smaller
-    first = bisect_left(steps, True, key=lambda step: _size(_reduced(drill_down, *step)) <= max_bytes)
+    first = bisect_left(steps, True, key=lambda step: bytes_in_page(packed(_reduced(drill_down, *step))) <= max_bytes)
     return _reduced(drill_down, *steps[min(first, len(steps) - 1)])
 
 
-def _size(drill_down: DrillDown) -> int:
-    """Return the bytes in the page: base64 has four for three."""
-    return -(-len(packed(drill_down)) // 3) * 4
+def bytes_in_page(content: bytes) -> int:
+    """Return how many bytes something takes in a page: base64 has four for three."""
+    return -(-len(content) // 3) * 4
 
 
 def _reduced(whole: DrillDown, depth: int | None, length: int | None) -> DrillDown:

@@ -19,8 +19,8 @@ from raglift.rendering.presenting import Presentable, sections_of
 from raglift.report.page.decisions import SCRIPT, STYLE, fingerprint
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
-from raglift.report.page.query_browser import packed
-from raglift.report.page.what_if import what_if
+from raglift.report.page.query_browser import MAX_BYTES, bytes_in_page, packed, within
+from raglift.report.page.what_if import fair_sides, what_if
 from raglift.report.views.comparison import comparison_view, other_of
 from raglift.report.views.evaluation import evaluation_view
 from raglift.report.views.tiles import target_shown
@@ -98,7 +98,7 @@ SESSIONS = ("curves.js", "sessions.js")
 DRAWING = ("drawing.js",)
 WHAT_IF = ("what_if_results.js", "what_if.js")
 """What a page needs besides on which other settings can be tried, …"""
-WHAT_IF_STYLE = "what_if.css"
+WHAT_IF_STYLES = ("curves.css", "what_if.css")
 WORKER = ("statistics.js", "measures.js", "what_if_worker.js")
 """… and what computes the figures, off the page's own thread."""
 _FOLDED = ("Versions", "Machine")
@@ -147,7 +147,7 @@ def render(document: Page) -> str:
     styles = (
         *STYLES,
         *(SESSION_STYLES if has_sessions else ()),
-        *([WHAT_IF_STYLE] if trying else ()),
+        *(WHAT_IF_STYLES if trying else ()),  # an agent's sessions are never tried by other settings
         *([STYLE] if deciding else ()),
         PRINT,
     )
@@ -320,11 +320,11 @@ def evaluation_page(
     if target:
         said, tile = target_shown(evaluation, target)
         view = replace(view, lead=f"{view.lead} {said}", tiles=(*view.tiles, tile))
-    before, after = ("", evaluation.before), ("", evaluation.after)
-    queries = drill_down({"": evaluation}, left=before, right=after, primary=decides)
-    sides = dict.fromkeys((before, after))
-    supposed = what_if({"": evaluation}, list(sides), decides, method_of(seed, confidence), queries)
-    return Page(**_content(view, also), queries=queries, what_if=supposed)
+    systems, stages = {"": evaluation}, (evaluation.before, evaluation.after)
+    queries = drill_down(systems, left=("", stages[0]), right=("", stages[1]), primary=decides, max_bytes=None)
+    sides = [("", stage) for stage in dict.fromkeys(fair_sides(evaluation, decides))]
+    supposed = what_if(systems, sides, decides, method_of(seed, confidence), queries)
+    return Page(**_content(view, also), queries=_within(queries, supposed), what_if=supposed)
 
 
 def comparison_page(comparison: Comparison, *, also: Sequence[Presentable] = ()) -> Page:
@@ -339,9 +339,15 @@ def compared_queries(comparison: Comparison, names: Sequence[str], right: str) -
     systems = {name: comparison.evaluation(name) for name in names}
     sides = {name: (name, one.after) for name, one in systems.items()}
     baseline = sides[comparison.baseline]
-    queries = drill_down(systems, left=baseline, right=sides[right], primary=comparison.primary)
+    queries = drill_down(systems, left=baseline, right=sides[right], primary=comparison.primary, max_bytes=None)
     in_order = list(dict.fromkeys((baseline, *sides.values())))
-    return queries, what_if(systems, in_order, comparison.primary, comparison.method, queries)
+    supposed = what_if(systems, in_order, comparison.primary, comparison.method, queries)
+    return _within(queries, supposed), supposed
+
+
+def _within(queries: DrillDown, supposed: bytes | None) -> DrillDown:
+    """Return the queries, reduced to what is left of their size budget."""
+    return within(queries, MAX_BYTES - bytes_in_page(supposed or b""))
 
 
 def _content(view: Document, also: Sequence[Presentable]) -> dict[str, Any]:

@@ -17,12 +17,13 @@ from raglift.matching.match import fact_table, passage_table
 from raglift.matching.matches import FactTable
 from raglift.matching.reading import positions_of_facts
 from raglift.matching.rule import Text
+from raglift.metrics.computing import mean_title
 from raglift.metrics.graded_measures import GAIN
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea, scale_of
 from raglift.metrics.registry import MEASURES
+from raglift.report.page.query_browser import bytes_in_page
 from raglift.text.tokens import EstimatedTokens, is_encoding_available
 from raglift.types.metric import Metric
-from raglift.types.rankings import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     Side = tuple[str, str]
     """A system and one of its stages."""
 
+MAX_BYTES = 1_500_000
+"""How many bytes it may take in a page."""
 _LEVEL = 6
 _TABLE = ("ndcg", "recall", "rr", "hit_rate", "precision")
 _READ = (RecallArea.name, PromptRecall.name)
@@ -64,7 +67,8 @@ def what_if(
 
     Returns:
         None for agents and repeated runs, for the conventions of other tools, and where the metric that decides is one
-        that the page cannot compute, looks deeper than a stage returned, or needs tokens that cannot be counted here.
+        that the page cannot compute, looks deeper than a stage returned, or needs tokens that cannot be counted here;
+        and where it would take more than `MAX_BYTES` of the page.
     """
     chosen = [systems[name] for name, _ in sides]
     if primary.name not in _KNOWN or primary.calls is not None or not all(map(_is_usual, chosen)):
@@ -79,6 +83,7 @@ def what_if(
     names = list(dict.fromkeys(name for name, _ in sides))
     packed = [columns.system(name, systems[name], is_read=any(one.name in _READ for one in metrics)) for name in names]
     limits = [one.truncated.get(stage, _asked(one)) for one, (_, stage) in zip(chosen, sides, strict=True)]
+    reranked = [_asked(one) for one in chosen if len(one.run.stages) > 1]
     at_k = primary.name not in _READ
     stage_titles = {view.stage: view.title for view in queries.views}
     right = queries.views[queries.right]
@@ -88,7 +93,8 @@ def what_if(
         "confidence": method.confidence,
         "metrics": list(map(_metric, metrics)),
         "depth": {"k": primary.k if at_k else min(queries.k, *limits), "tokens": _budget(primary) if at_k else None},
-        "limit": {"k": min(limits), "candidates": max(map(_asked, chosen))},
+        "limit": {"k": min(limits), "candidates": min(reranked, default=0)},
+        "isEstimated": counter is None,
         "sides": [
             {
                 "system": names.index(name),
@@ -103,7 +109,15 @@ def what_if(
         "chunks": (counter or EstimatedTokens()).of(columns.texts).tolist(),
         "matches": columns.matches(),
     }
-    return gzip.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode(), _LEVEL, mtime=0)
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    packed_columns = gzip.compress(text.encode(), _LEVEL, mtime=0)
+    return packed_columns if bytes_in_page(packed_columns) <= MAX_BYTES else None
+
+
+def fair_sides(evaluation: Evaluation, primary: Metric) -> list[str]:
+    """Return the first and the last stage of a system, or the last alone where its lift cannot be told fairly."""
+    is_fair = evaluation.has_fair_lift(primary) and not evaluation.beyond_candidates
+    return [evaluation.before, evaluation.after] if is_fair else [evaluation.after]
 
 
 def _is_usual(evaluation: Evaluation) -> bool:
@@ -141,7 +155,8 @@ def _metrics(primary: Metric, chosen: Sequence[Evaluation], *, counts_tokens: bo
     scored = [metric for metric in chosen[0].scores.metrics if all(metric in one.scores.metrics for one in chosen)]
     read = [metric for metric in scored if metric.name in _READ and counts_tokens]
     has_k = primary.k is not None or primary.name in _READ
-    table = [Metric(name) for name in _TABLE if has_k or not MEASURES[name].needs_k]
+    as_scored = {metric.name: replace(metric, depth=None) for metric in scored[::-1]}  # with its gain
+    table = [as_scored.get(name, Metric(name)) for name in _TABLE if has_k or not MEASURES[name].needs_k]
     found = {metric.name: metric for metric in (primary, *table, *read[:1], _TOKENS)[::-1]}
     return [
         metric for name in dict.fromkeys((primary.name, *_TABLE, *_READ, _TOKENS.name)) if (metric := found.get(name))
@@ -149,18 +164,21 @@ def _metrics(primary: Metric, chosen: Sequence[Evaluation], *, counts_tokens: bo
 
 
 def _metric(metric: Metric) -> dict[str, Any]:
-    measure = MEASURES[metric.name]
-    of = {"name": metric.name, "title": measure.mean_title or measure.title, "gain": metric.parameter(*_GAIN)}
-    return of | {"tokens": _budget(metric)}
+    named = MEASURES[metric.name].title if metric.name in _READ else mean_title(replace(metric, depth=None))
+    return {"name": metric.name, "title": named, "gain": metric.parameter(*_GAIN), "tokens": _budget(metric)}
 
 
 _GAIN = GAIN.name, GAIN.values[0]
 
 
-def _reranks(evaluation: Evaluation) -> bool:
-    """Whether a reranker put the hits of one retriever in another order, and did nothing else."""
-    stages = evaluation.run.stages
-    return len(stages) == _TWO and CANDIDATES not in evaluation.scores.stages and stages[1].changed_hits is None
+def _why_not_fewer(evaluation: Evaluation, *, is_reranked: bool) -> str:
+    """Return why the order of fewer candidates is not known; empty if it is."""
+    last = evaluation.run.stages[-1]
+    if not is_reranked:
+        return "its stages do more than order the hits of one retriever"
+    if last.name in evaluation.truncated:
+        return f"the reranker returned no more than {evaluation.truncated[last.name]:,} hits"
+    return "" if last.by_pair else "this reranker may score a hit by the others it gets"
 
 
 @dataclass(eq=False)
@@ -222,14 +240,16 @@ class _Columns:
             )
         traces = evaluation.run.traces
         has_own_ids = len({one for one, _ in ids}) == len({number for _, number in ids})
+        run_stages = evaluation.run.stages
+        reranks = len(run_stages) == _TWO and run_stages[1].changed_hits is None and has_own_ids
         return {
             "name": name,
             "stages": stages,
             "failed": [number for number, place in enumerate(places) if traces[place].error is not None],
             "attainable": None if attainable is None else attainable[rows].astype(int).tolist(),
             "scale": scale_of(tables[0]) if is_read else None,
-            "isReranked": _reranks(evaluation) and has_own_ids,
-            "byPair": evaluation.run.stages[-1].by_pair,
+            "isReranked": reranks,
+            "whyNotFewer": _why_not_fewer(evaluation, is_reranked=reranks),
         }
 
     def _rows_of(self, table: MatchTable, places: Sequence[int]) -> NDArray[np.int64]:

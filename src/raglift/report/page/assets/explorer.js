@@ -88,6 +88,7 @@ function explorer(data) {
 
   // Does what the address asks for.
   function route(asked, changed) {
+    whatIf.asked = asked.get("if") ?? whatIf.asked; // before its outcomes are looked up, and the address is written again
     const wanted = askedOf(data, asked, usualSort);
     const query = queryAsked(data, asked);
     trouble(query === undefined ? `The link names a question that is not in this report: ${short(asked.get("query") ?? asked.get("n"), 200)}` : "");

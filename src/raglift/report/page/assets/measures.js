@@ -33,33 +33,31 @@ function prepared(data) {
   return data;
 }
 
-// The rankings of one stage by a setting, and down to which rank each is known; Infinity for all of it.
+// The rankings of one stage by a setting.
 function rankingsOf(data, { system, stage }, setting) {
   const { stages, isReranked, failed } = data.systems[system];
   const [first, last] = [stages[0].rankings, stages.at(-1).rankings];
   const [candidates, weight] = isReranked ? [setting.candidates, setting.weight] : [null, null];
-  if (stages.length < 2 || (candidates === null && weight === null)) return { rankings: stages[stage].rankings, known: null };
-  if (stage < stages.length - 1) return { rankings: candidates === null ? first : first.map((ranking) => ranking.slice(0, candidates)), known: null };
-  const known = candidates === null ? null : new Float64Array(data.queries).fill(Infinity);
+  if (stages.length < 2 || (candidates === null && weight === null)) return stages[stage].rankings;
+  if (stage < stages.length - 1) return candidates === null ? first : first.map((ranking) => ranking.slice(0, candidates));
   const lost = new Set(failed);
-  const rankings = last.map((reranked, query) => {
-    if (lost.has(query)) return reranked; // nothing came of it, so there is nothing to fuse
-    let retrieved = first[query];
-    if (candidates !== null) {
-      const whole = reranked.length >= retrieved.length;
-      retrieved = retrieved.slice(0, candidates);
-      const left = new Map(); // of a chunk that came twice, no more than there are candidates
-      for (const chunk of retrieved) left.set(chunk, (left.get(chunk) ?? 0) + 1);
-      reranked = reranked.filter((chunk) => {
-        const count = left.get(chunk) ?? 0;
-        left.set(chunk, count - 1);
-        return count > 0;
-      });
-      if (!whole && reranked.length < retrieved.length) known[query] = reranked.length;
-    }
+  return last.map((all, query) => {
+    if (lost.has(query)) return all; // nothing came of it, so there is nothing to fuse
+    const retrieved = first[query].slice(0, candidates ?? Infinity);
+    const reranked = candidates === null ? all : amongFirst(all, retrieved);
     return weight === null ? reranked : fused(retrieved, reranked, weight);
   });
-  return { rankings, known };
+}
+
+// A reranked order among fewer candidates; of a chunk that comes twice, as often as it is among them.
+function amongFirst(reranked, candidates) {
+  const left = new Map();
+  for (const chunk of candidates) left.set(chunk, (left.get(chunk) ?? 0) + 1);
+  return reranked.filter((chunk) => {
+    const count = left.get(chunk) ?? 0;
+    left.set(chunk, count - 1);
+    return count > 0;
+  });
 }
 
 // Reciprocal rank fusion of two rankings, of which the second has a weight.
@@ -245,25 +243,23 @@ function countedBy(data, setting) {
   return { counts, counted };
 }
 
-// The values of measures at one stage by a setting, and the rank at which each fact is satisfied (0 for never). What
-// cannot be told from the hits of the page says why.
+// The values of measures at one stage by a setting, and the rank at which each fact is satisfied (0 for never). A measure
+// of what is read has none (NaN) for hits in another order, and for longer prompts than were measured.
 function measured(data, side, setting, metrics) {
   const least = setting.grade ?? 1;
   const { counts, counted } = countedBy(data, setting);
-  const { rankings, known } = rankingsOf(data, side, setting);
+  const rankings = rankingsOf(data, side, setting);
   const { stages, scale } = data.systems[side.system];
   const stage = stages[side.stage];
   const isAsMeasured = rankings === stage.rankings;
   const values = metrics.map(() => new Float64Array(data.queries).fill(NaN));
   const ranks = new Int32Array(data.facts.length);
   const lengths = new Int32Array(data.queries);
-  let unknown = 0;
   for (let query = 0; query < data.queries; query++) {
     const ranking = lookedUp(data, query, rankings[query]);
     const length = lengthOf(ranking.tokens, setting.k, setting.tokens);
     lengths[query] = length;
     if (!counts[query]) continue;
-    if (known && setting.k > known[query]) unknown++;
     const matched = matchedOf(data, query, ranking, length, least);
     for (const { fact, rank } of matched.all) ranks[fact] = rank;
     metrics.forEach((metric, place) => {
@@ -272,5 +268,5 @@ function measured(data, side, setting, metrics) {
         : MEASURES[metric.name](matched, setting, metric);
     });
   }
-  return { values, ranks, lengths, counts, counted, unknown };
+  return { values, ranks, lengths, counts, counted };
 }

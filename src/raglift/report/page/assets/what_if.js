@@ -25,7 +25,7 @@ function startWhatIf(panel) {
   const source = document.getElementById("what-if-worker").textContent;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   const worker = new Worker(address);
-  const fails = (why) => panel.append(element("p", { role: "alert" }, `What if cannot be told in this browser: ${why}. A browser of 2023 or later can.`));
+  const fails = (why) => panel.append(element("p", { role: "alert" }, `What if does not work in this browser: ${why}. It does in one of 2023 or later.`));
   worker.onerror = ({ message }) => fails(message ?? "it allows no worker");
   worker.onmessage = ({ data }) => {
     URL.revokeObjectURL(address);
@@ -42,7 +42,7 @@ function whatIfOf(panel, worker, known) {
   let named = ""; // what the address names
   let changedLast = null;
   const results = element("div", { class: "what-if-results", hidden: true });
-  const status = element("p", { class: "what-if-setting", role: "status" });
+  const status = element("p", { class: "what-if-setting" });
   const trouble = element("p", { class: "error", role: "alert", hidden: true });
   const reset = button("Back to what was measured", () => {
     choose({ ...usual, goal: chosen.goal }, "reset");
@@ -101,7 +101,7 @@ function whatIfOf(panel, worker, known) {
   worker.onmessage = ({ data }) => {
     if (data.number !== number) return;
     const isShown = !results.hidden;
-    if (data.trouble) status.textContent = `It cannot be told: ${data.trouble}`;
+    if (data.trouble) status.textContent = `The figures cannot be computed: ${data.trouble}`;
     if (data.result && isShown) {
       drawn.show(setting(), chosen.measure, data.result);
       tell(data.result);
@@ -118,7 +118,7 @@ function whatIfOf(panel, worker, known) {
   function follow() {
     const { name, asked } = addressed(location.hash);
     const wanted = asked.get("if") ?? "";
-    if (!["", "summary", "queries"].includes(name) || wanted === named) return;
+    if (number && (!["", "summary", "queries"].includes(name) || wanted === named)) return;
     named = wanted;
     panel.open ||= Boolean(wanted);
     const { found, unknown } = read(wanted, known);
@@ -128,7 +128,6 @@ function whatIfOf(panel, worker, known) {
   }
 
   addEventListener("hashchange", follow);
-  choose(chosen, null);
   follow();
 }
 
@@ -150,7 +149,7 @@ function written(chosen, usual) {
 
 // What an address asks for, and what of it the page does not have.
 function read(text, known) {
-  const { tags, grades, limit, fuses, takesFewer, metrics } = known;
+  const { tags, grades, limit, fuses, reranks, whyNotFewer, metrics } = known;
   const found = usualOf(known);
   const unknown = [];
   const isIn = (number, low, high) => number >= low && number <= high;
@@ -161,7 +160,7 @@ function read(text, known) {
     const tag = name === "tag" ? tags.find((one) => encodeURIComponent(one.toWellFormed()) === value || one === value) : undefined;
     if (name === "k" && isWhole(number, limit.k)) found.k = number;
     else if (name === "tokens" && (isWhole(number, limit.tokens) || value === "all")) found.tokens = value === "all" ? null : number;
-    else if (name === "candidates" && isWhole(number, limit.candidates) && takesFewer) found.candidates = number === limit.candidates ? null : number;
+    else if (name === "candidates" && isWhole(number, limit.candidates) && reranks && !whyNotFewer) found.candidates = number === limit.candidates ? null : number;
     else if (name === "weight" && isIn(number, 0, 1) && fuses) found.weight = number === 1 ? null : number;
     else if (name === "grade" && grades.includes(number)) found.grade = number === grades[0] ? null : number;
     else if (tag !== undefined) found.tag = tag;
@@ -187,7 +186,7 @@ function inWords(usual, setting) {
 
 // The controls: sliders and choices, each with what it stands at.
 function settingControls(known, choose) {
-  const { limit, tags, grades, fuses, takesFewer, reranks, metrics, sides } = known;
+  const { limit, tags, grades, fuses, whyNotFewer, reranks, metrics, sides, isEstimated } = known;
   const made = [];
   const slider = (name, label, { min, max, step = 1, of, to, said, off = null }) => {
     if (min >= max && !off) return;
@@ -217,7 +216,7 @@ function settingControls(known, choose) {
     slider("candidates", "Candidates", {
       min: 1, max: limit.candidates, of: (count) => count ?? limit.candidates, to: (value) => (value >= limit.candidates ? null : value),
       said: (count) => whole(count ?? limit.candidates),
-      off: takesFewer ? null : "Not known from the page: this reranker may score a hit by the others it gets. raglift evaluate with --candidates measures it.",
+      off: whyNotFewer && `Not known from the page: ${whyNotFewer}. raglift evaluate with --candidates measures it.`,
     });
   }
   if (fuses) {
@@ -228,7 +227,7 @@ function settingControls(known, choose) {
   }
   if (grades.length > 1) list("grade", "Least grade", [["", `${grades[0]} (all)`], ...grades.slice(1).map((grade) => [grade, grade])], orAll(Number));
   if (tags.length) list("tag", "Tag", [["", "All"], ...tags.slice(0, 200).map((tag) => [tag, short(tag, 60)])], orAll(String));
-  const limits = `The page has ${plural(limit.k, "hit")} a question${reranks ? ", and no fewer candidates than hits are read" : ""}. More of them need a run: raglift evaluate with --candidates.`;
+  const limits = `The page has ${plural(limit.k, "hit")} a question${reranks ? ", and no fewer candidates than hits are read" : ""}. More of them need a run: raglift evaluate with --candidates.${isEstimated ? " Tokens are estimated, as a quarter of the characters." : ""}`;
   return { elements: made.map((one) => one.element), limits, place: (setting) => made.forEach((one) => one.place(setting)) };
 }
 

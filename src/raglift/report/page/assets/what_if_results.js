@@ -14,6 +14,10 @@ function titleAt(metric, { k, tokens }) {
   return k === null ? metric.title : `${metric.title}@${k}`;
 }
 
+function percentOfAll(share) {
+  return `${Number((100 * share).toPrecision(6))}%`;
+}
+
 function inBrackets(interval, show = figure) {
   return interval && !Number.isNaN(interval[0]) ? `[${show(interval[0])}, ${show(interval[1])}]` : "";
 }
@@ -42,7 +46,7 @@ function signedOf({ name }, value) {
 function resultsOf({ metrics, sides, focus, confidence }) {
   const between = sides.every(({ system }) => system === sides[0].system); // stages of one system
   const lead = element("p", { class: "lead" });
-  const verdicts = element("p", { class: "what-if-verdict" });
+  const verdicts = element("p", { class: "what-if-verdict", role: "status" });
   const tiles = element("dl", { class: "tiles" });
   const table = element("div", { class: "scroll headline", role: "group", "aria-label": "What if, in figures", tabindex: 0 });
   const shares = element("section", { class: "shares", "aria-label": "Where the facts would end up" });
@@ -65,7 +69,6 @@ function resultsOf({ metrics, sides, focus, confidence }) {
     const [row, was] = [result, result.measured].map(({ rows }) => rows[measure].sides[focus]);
     const [name, before] = [titleAt(metrics[measure], setting), titleAt(metrics[measure], result.measured.setting)];
     const of = between ? "" : `${short(sides[focus].title, 60)}: `;
-    if (result.unknown) return `Not known from this page: the reranker returned too few of these candidates for ${plural(result.unknown, "question")}. raglift evaluate with --candidates ${setting.candidates} measures it.`;
     if (!result.facts[focus].all) return "No question is left that counts.";
     if (finite(row.mean) === null) return `${of}${name} cannot be told from this page: the prompt is longer than was measured, or hits are in another order. Choose another measure.`;
     const { against } = result;
@@ -113,7 +116,7 @@ function resultsOf({ metrics, sides, focus, confidence }) {
       ? ["metric", ...sides.map(({ title }) => title), ...(sides.length > 1 ? ["lift", "p", ""] : [])]
       : ["system", titleAt(metrics[measure], setting), "difference", sides.length > 2 ? "p (Holm)" : "p", "", "tokens"];
     const head = element("thead", null, element("tr", null, titles.map((title, n) => element("th", { scope: "col", class: n ? "number" : "words" }, title))));
-    table.replaceChildren(element("table", null, element("caption", null, `What if, with ${100 * confidence}% intervals`), head, element("tbody", null, rows.map((row) => element("tr", null, row)))));
+    table.replaceChildren(element("table", null, element("caption", null, `What if, with ${percentOfAll(confidence)} intervals`), head, element("tbody", null, rows.map((row) => element("tr", null, row)))));
   }
 
   function drawShares() {
@@ -146,7 +149,7 @@ function resultsOf({ metrics, sides, focus, confidence }) {
     const { measure, result } = now;
     const other = focus || 1;
     const one = tests[measure][other - 1];
-    if (!one?.n || result.unknown) return;
+    if (!one?.n) return;
     const [from, to] = [0, other].map((side) => figure(result.rows[measure].sides[side].mean));
     const [base, system] = [0, other].map((side) => short(sides[side].title, 80));
     const tail = `${between ? `${titleAt(metrics[measure], now.setting)} from ${from} to ${to}, ` : ""}${pEquation(one.p)}${one.exploratory ? ", exploratory" : ""}`;
@@ -185,7 +188,7 @@ function curveFigure([before, after], setting) {
 }
 
 // What would be needed for a goal: the least k, prompt and candidates.
-function needsOf({ metrics, limit, takesFewer, reranks, depth, confidence }, choose) {
+function needsOf({ metrics, limit, whyNotFewer, reranks, depth, confidence }, choose) {
   const rows = element("tbody");
   const said = element("p", { class: "needed-goal", role: "status" });
   const measures = metrics.map((metric, place) => [place, titleAt(metric, depth)]).filter((_, place) => metrics[place].name !== "context_tokens");
@@ -201,7 +204,7 @@ function needsOf({ metrics, limit, takesFewer, reranks, depth, confidence }, cho
   const upTo = (first, last, step = 1) => Array.from({ length: Math.max(0, Math.floor((last - first) / step) + 1) }, (_, n) => first + n * step);
   const box = element("section", { class: "section what-if-need", "aria-labelledby": "if-need-heading" },
     element("h3", { id: "if-need-heading" }, "What would be needed"),
-    element("p", null, `The least of each by itself, with the other settings as above: so that the mean reaches the goal, and so that the lower end of its ${100 * confidence}% interval does.`),
+    element("p", null, `The least of each by itself, with the other settings as above: so that the mean reaches the goal, and so that the lower end of its ${percentOfAll(confidence)} interval does.`),
     element("div", { class: "controls" }, measure, kind, element("div", { class: "choice" }, element("label", { for: "if-goal" }, "At least"), least)),
     said,
     element("div", { class: "scroll", role: "group", "aria-label": "What would be needed", tabindex: 0 },
@@ -224,7 +227,7 @@ function needsOf({ metrics, limit, takesFewer, reranks, depth, confidence }, cho
       return [
         ...(["recall", "hit_rate"].includes(metric.name) ? [{ name: "k", values: upTo(1, Math.min(limit.k, setting.candidates ?? limit.k)) }] : []),
         { name: "tokens", values: isRead(metric) ? [...tokens, limit.tokens] : [...tokens, null] },
-        ...(reranks && takesFewer && !isRead(metric) ? [{ name: "candidates", values: [...upTo(setting.k ?? 1, limit.candidates - 1), null] }] : []),
+        ...(reranks && !whyNotFewer && !isRead(metric) ? [{ name: "candidates", values: [...upTo(setting.k ?? 1, limit.candidates - 1), null] }] : []),
       ];
     },
     show: ({ name, target, mean, sure, best, first }, goal) => {

@@ -24,7 +24,7 @@ onmessage = async ({ data: asked }) => {
 };
 
 // What can be chosen, and what was measured.
-function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, factsOf, passages, confidence, longest }) {
+function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, factsOf, passages, confidence, longest, isEstimated }) {
   const tagged = new Map();
   tagsOf.forEach((tags, query) => {
     if (factsOf[query].length) for (const tag of tags) tagged.set(tag, (tagged.get(tag) ?? 0) + 1);
@@ -35,9 +35,9 @@ function opened({ limit, metrics, sides, systems, focus, depth, tagsOf, factsOf,
     depth, metrics, sides, focus, confidence,
     tags: [...tagged].sort(([, one], [, other]) => other - one).map(([tag]) => tag),
     grades: [...new Set(passages.grade)].sort((one, other) => one - other),
-    fuses: reranked.some(({ isReranked }) => isReranked),
-    takesFewer: reranked.length > 0 && reranked.every(({ isReranked, byPair }) => isReranked && byPair),
-    reranks: reranked.length > 0,
+    fuses: reranked.length > 0 && reranked.every(({ isReranked }) => isReranked),
+    whyNotFewer: reranked.map(({ whyNotFewer }) => whyNotFewer).find(Boolean) ?? null,
+    reranks: reranked.length > 0, isEstimated,
     firstFact: factsOf.map((facts) => facts[0] ?? null),
   };
 }
@@ -84,7 +84,6 @@ function summarized(data, found, measure) {
   const [now, before] = [found, asMeasured].map(({ of }) => of[focus].values[measure]);
   result.measured = withoutRows(asMeasured);
   result.ranks = found.of[focus].ranks;
-  result.unknown = found.of.reduce((most, { unknown }) => Math.max(most, unknown), 0);
   result.against = difference(minus(now, before), { confidence, bounded: isBounded(metrics[measure]) });
   result.losses = lossesOf(data, data.sides[focus], found.setting, found.of[focus]);
   result.curves = [asMeasured, found].map(({ setting, of }) => curveOf(data, data.sides[focus], setting, of[focus]));
@@ -171,7 +170,7 @@ function lossesOf(data, side, setting, { ranks, lengths, counted }) {
 
 // Recall over the tokens that are read: [tokens, recall] of each step, the mean over the questions that count.
 function curveOf(data, side, setting, { ranks, lengths, counts, counted }) {
-  const { rankings } = rankingsOf(data, side, setting);
+  const rankings = rankingsOf(data, side, setting);
   const facts = new Float64Array(data.queries);
   data.facts.forEach((query, fact) => (facts[query] += counted[fact]));
   const questions = counts.reduce((sum, one) => sum + one, 0);
@@ -213,7 +212,7 @@ async function need(number, setting, goal) {
       if (number !== latest) return;
       const [values] = found.values;
       const mean = meanOf(values);
-      if (found.unknown || Number.isNaN(mean)) continue;
+      if (Number.isNaN(mean)) continue;
       if (told.best === null || mean > told.best.mean) told.best = { value, mean };
       if (!(mean >= target - 1e-9)) continue;
       const interval = meanInterval(values, { confidence, bounded });
