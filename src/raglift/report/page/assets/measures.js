@@ -65,18 +65,26 @@ const FUSION = 60;
 function fused(first, second, weight) {
   if (weight <= 0) return [...first];
   if (weight >= 1) return [...second];
-  const places = new Map();
-  [first, second].forEach((ranking, part) => {
-    ranking.forEach((chunk, place) => {
-      if (!places.has(chunk)) places.set(chunk, [Infinity, Infinity]);
-      const ranks = places.get(chunk);
-      ranks[part] = Math.min(ranks[part], place + 1);
-    });
+  const [chunks, one, two] = [[], [], []]; // a chunk that comes twice counts at its better rank
+  first.forEach((chunk, place) => {
+    if (placeOf[chunk]) return;
+    placeOf[chunk] = chunks.push(chunk);
+    one.push(place + 1);
+    two.push(Infinity);
   });
-  const scored = [...places].map(([chunk, [one, two]]) => [chunk, (1 - weight) / (FUSION + one) + weight / (FUSION + two), one, two]);
-  scored.sort((a, b) => b[1] - a[1] || compared(a[2], b[2]) || compared(a[3], b[3]));
-  return scored.map(([chunk]) => chunk);
+  second.forEach((chunk, place) => {
+    if (!placeOf[chunk]) {
+      placeOf[chunk] = chunks.push(chunk);
+      one.push(Infinity);
+      two.push(place + 1);
+    } else two[placeOf[chunk] - 1] = Math.min(two[placeOf[chunk] - 1], place + 1);
+  });
+  for (const chunk of chunks) placeOf[chunk] = 0;
+  const scores = chunks.map((_, n) => (1 - weight) / (FUSION + one[n]) + weight / (FUSION + two[n]));
+  const order = [...chunks.keys()].sort((a, b) => scores[b] - scores[a] || compared(one[a], one[b]) || compared(two[a], two[b]));
+  return order.map((n) => chunks[n]);
 }
+const placeOf = []; // of each chunk of the rankings that are being fused, from 1
 
 function compared(one, other) {
   return one === other ? 0 : one < other ? -1 : 1;
@@ -87,11 +95,12 @@ function lookedUp(data, query, ranking) {
   let found = data.known.get(ranking);
   if (!found) {
     const [hits, tokens] = [[], new Float64Array(ranking.length + 1)];
-    ranking.forEach((chunk, place) => {
-      const rows = data.coveredBy[query].get(chunk);
+    const [{ chunks }, covered] = [data, data.coveredBy[query]];
+    for (let place = 0, sum = 0; place < ranking.length; place++) {
+      const rows = covered.get(ranking[place]);
       if (rows) hits.push([place + 1, rows]);
-      tokens[place + 1] = tokens[place] + data.chunks[chunk];
-    });
+      tokens[place + 1] = sum += chunks[ranking[place]];
+    }
     data.known.set(ranking, (found = { hits, tokens }));
   }
   return found;
@@ -268,5 +277,5 @@ function measured(data, side, setting, metrics) {
         : MEASURES[metric.name](matched, setting, metric);
     });
   }
-  return { values, ranks, lengths, counts, counted };
+  return { values, ranks, lengths, counts, counted, rankings };
 }

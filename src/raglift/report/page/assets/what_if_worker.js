@@ -85,8 +85,8 @@ function summarized(data, found, measure) {
   result.measured = withoutRows(asMeasured);
   result.ranks = found.of[focus].ranks;
   result.against = difference(minus(now, before), { confidence, bounded: isBounded(metrics[measure]) });
-  result.losses = lossesOf(data, data.sides[focus], found.setting, found.of[focus]);
-  result.curves = [asMeasured, found].map(({ setting, of }) => curveOf(data, data.sides[focus], setting, of[focus]));
+  result.losses = lossesOf(data, found);
+  result.curves = [asMeasured, found].map(({ of }) => curveOf(data, of[focus]));
   Object.assign(result, changedQuestions(data, asMeasured.of[focus], found.of[focus]));
   return result;
 }
@@ -150,10 +150,15 @@ function testsOf(data, { metrics, of }, measure) {
 }
 
 // What became of each fact, as the failure analysis tells it: counts by outcome.
-function lossesOf(data, side, setting, { ranks, lengths, counted }) {
+function lossesOf(data, { setting, of }) {
+  const side = data.sides[data.focus];
+  const { ranks, lengths, counted } = of[data.focus];
   const { stages, failed, attainable } = data.systems[side.system];
   const least = setting.grade ?? 1;
-  const earlier = stages.slice(0, side.stage).map((_, stage) => measured(data, { ...side, stage }, setting, []).ranks);
+  const earlier = stages.slice(0, side.stage).map((_, stage) => {
+    const known = data.sides.findIndex((one) => one.system === side.system && one.stage === stage);
+    return (of[known] ?? measured(data, { ...side, stage }, setting, [])).ranks;
+  });
   const lost = new Set(failed);
   const counts = {};
   data.facts.forEach((query, fact) => {
@@ -169,8 +174,7 @@ function lossesOf(data, side, setting, { ranks, lengths, counted }) {
 }
 
 // Recall over the tokens that are read: [tokens, recall] of each step, the mean over the questions that count.
-function curveOf(data, side, setting, { ranks, lengths, counts, counted }) {
-  const rankings = rankingsOf(data, side, setting);
+function curveOf(data, { ranks, lengths, counts, counted, rankings }) {
   const facts = new Float64Array(data.queries);
   data.facts.forEach((query, fact) => (facts[query] += counted[fact]));
   const questions = counts.reduce((sum, one) => sum + one, 0);
