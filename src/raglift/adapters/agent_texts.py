@@ -11,13 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.adapters.stages import place_in
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.types.documents import Chunk
-    from raglift.types.rankings import Hit
 
 
 _LEAST = 40

@@ -13,12 +13,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.adapters.agent_texts import places_of
-from raglift.adapters.agents import Search
+from raglift.adapters.agents import Scored, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from raglift.adapters.agents import Scored
 
 
 Kind = Literal["chain", "tool", "retriever", "engine", "postprocessor", "model"]

@@ -11,7 +11,7 @@ from raglift.errors import ConfigurationError, MissingDependency
 from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import is_of, secrets_of, server_of
 from raglift.retrieval.batches import BATCH_SIZE
-from raglift.retrieval.embedding import Embedder, SentenceTransformerEmbedder
+from raglift.retrieval.embedding import Embedder, Kind, SentenceTransformerEmbedder
 from raglift.retrieval.models import EMBEDDED_MODEL, MINILM, nearly
 from raglift.retrieval.onnx_files import is_onnx_model
 from raglift.retrieval.onnx_models import OnnxEmbedder
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.retrieval.devices import Dtype
-    from raglift.retrieval.embedding import Kind
 
 
 _TEXTS_PER_REQUEST = 64

@@ -12,7 +12,7 @@ import numpy as np
 
 from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
 from raglift.analysis.costs import characters_of_hits
-from raglift.analysis.paired_statistics import bound_of
+from raglift.analysis.paired_statistics import Method, bound_of
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.errors import ConfigurationError
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.paired_statistics import Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation

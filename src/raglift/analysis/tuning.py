@@ -10,7 +10,7 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import Interval, checked_integer, mean_interval
-from raglift.stats.paired_tests import paired_difference
+from raglift.stats.paired_tests import PairedDifference, paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.stats.paired_tests import PairedDifference
     from raglift.types.metric import Metric
 
     Numbers = NDArray[np.float64]

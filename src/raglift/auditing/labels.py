@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.auditing.records import Finding, Nearest, Place
-from raglift.matching.chunk_index import find_places
+from raglift.auditing.records import Finding, Kind, Nearest, Place
+from raglift.matching.chunk_index import Places, find_places
 from raglift.matching.nearest import nearest_passages
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 from raglift.retrieval.onnx_models import OnnxEmbedder
@@ -24,8 +24,6 @@ from raglift.utilities.validation import quoted
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from raglift.auditing.records import Kind
-    from raglift.matching.chunk_index import Places
     from raglift.types.anchors import Resolution
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk, Document

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from raglift.auditing.labels import find_occurrences
+from raglift.auditing.labels import Occurrences, find_occurrences
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError
 from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from raglift.auditing.labels import Occurrences
     from raglift.auditing.records import Place
     from raglift.types.documents import Document
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from raglift.auditing.records import KINDS, PLACEMENTS, Audit
+from raglift.auditing.records import KINDS, PLACEMENTS, Audit, ChunkingAudit, Finding, Kind
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, table_across, table_from
 from raglift.rendering.presenting import view_of, whole
 from raglift.report.format import number_text, percent_text
@@ -16,8 +16,6 @@ from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from raglift.auditing.records import ChunkingAudit, Finding, Kind
 
 
 _SHOWN = 20

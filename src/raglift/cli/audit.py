@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from raglift.auditing.dataset_audit import audit
-from raglift.auditing.records import KINDS, PLACEMENTS
-from raglift.auditing.relabelling import relabel
+from raglift.auditing.records import KINDS, PLACEMENTS, Audit, ChunkingAudit, Finding, Place
+from raglift.auditing.relabelling import Form, Relabelling, relabel
 from raglift.auditing.view import audit_view, faults_view
 from raglift.cli.arguments import CHUNKER
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
@@ -28,8 +28,6 @@ from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from raglift.auditing.records import Audit, ChunkingAudit, Finding, Place
-    from raglift.auditing.relabelling import Form, Relabelling
     from raglift.cli.labels import AuditDataset, Relabel
     from raglift.rendering.document import Document
 

@@ -11,12 +11,12 @@ from raglift.analysis.truncation import truncation_of
 from raglift.cli.arguments import checked_budget, in_order
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.errors import ConfigurationError
-from raglift.rendering.document import Detail
+from raglift.rendering.document import Detail, Part
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import as_text, document_parts, write
 from raglift.report.fairness import fairness_sentences
-from raglift.results.comparison import compare
-from raglift.results.evaluation import load_evaluation
+from raglift.results.comparison import Comparison, compare
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import Lift, TagSlices
     from raglift.cli.comparing import Compare
-    from raglift.rendering.document import Part
-    from raglift.results.comparison import Comparison
-    from raglift.results.evaluation import Evaluation
 
 
 def run(request: Compare) -> None:

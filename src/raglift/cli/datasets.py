@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.cli.json_output import attributes, print_json
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
-from raglift.datasets.formats.catalogue import FORMATS, recognize_format
-from raglift.datasets.formats.writing import write_dataset
+from raglift.datasets.formats.catalogue import FORMATS, FormatName, FormatOptions, recognize_format
+from raglift.datasets.formats.writing import WrittenFormat, write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.rendering.document import table_of
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.labels import Convert, FetchCorpus, ListCorpora, ShowCorpus
-    from raglift.datasets.formats.catalogue import FormatName, FormatOptions
-    from raglift.datasets.formats.writing import WrittenFormat
     from raglift.types.dataset import Dataset
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,8 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth
 from raglift.retrieval.batches import BATCH_SIZE, checked_batch_size
-from raglift.retrieval.chunkers import CHUNKERS
-from raglift.retrieval.devices import require_device, resolve_device, resolve_dtype
+from raglift.retrieval.chunkers import CHUNKERS, Chunker
+from raglift.retrieval.devices import Dtype, require_device, resolve_device, resolve_dtype
 from raglift.retrieval.retrievers import parse_retriever
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
@@ -35,12 +35,9 @@ from raglift.utilities.settings import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from raglift.cli.measuring import Evaluate
     from raglift.results.evaluation import Evaluation
-    from raglift.retrieval.chunkers import Chunker
-    from raglift.retrieval.devices import Dtype
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Calls, Tokens
 

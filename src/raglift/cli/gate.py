@@ -17,7 +17,7 @@ from raglift.cli.json_output import gate_json, print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import GateError, without_commands
-from raglift.gating.deciding import gate
+from raglift.gating.deciding import GateResult, gate
 from raglift.gating.records import Outcome
 from raglift.gating.view import gate_view
 from raglift.rendering.terminal import document_text, print_document
@@ -27,7 +27,6 @@ from raglift.utilities.limits import resolved, user_path
 
 if TYPE_CHECKING:
     from raglift.cli.pipeline import Gate
-    from raglift.gating.deciding import GateResult
     from raglift.types.dataset import Dataset
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate, generation_view
+from raglift.apps.generation.engine import MOST_TRIES, Generation, estimate_generation, generate, generation_view
 from raglift.apps.generation.questions import parse_styles
 from raglift.cli.json_output import attributes, print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
@@ -23,7 +23,6 @@ from raglift.utilities.threads import require_concurrency
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.apps.generation.engine import Generation
     from raglift.cli.labels import Generate
 
 

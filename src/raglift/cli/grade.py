@@ -15,14 +15,14 @@ from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
 from raglift.grading.batch import NoAnswer
 from raglift.grading.correction import correct
-from raglift.grading.correction_records import correction_view
-from raglift.grading.grading import estimate_grading, grade
-from raglift.grading.grading_text import grading_view
-from raglift.grading.human_grades import read_human_sample, sample_for_grading
+from raglift.grading.correction_records import Correction, correction_view
+from raglift.grading.grading import Graded, estimate_grading, grade
+from raglift.grading.grading_text import GradingSummary, grading_view
+from raglift.grading.human_grades import HumanSample, read_human_sample, sample_for_grading
 from raglift.grading.labels import placed
-from raglift.grading.pooling import pool
+from raglift.grading.pooling import Pool, pool
 from raglift.grading.rubrics import check_relevant_from
-from raglift.grading.sampled_units import check_estimand, metrics_to_correct, sampled_units
+from raglift.grading.sampled_units import Estimand, check_estimand, metrics_to_correct, sampled_units
 from raglift.rendering.terminal import print_document
 from raglift.results.comparison import compare
 from raglift.utilities.display import counted, printable
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.labels import Grade, Sample
-    from raglift.grading.correction_records import Correction
-    from raglift.grading.grading import Graded
-    from raglift.grading.grading_text import GradingSummary
-    from raglift.grading.human_grades import HumanSample
-    from raglift.grading.pooling import Pool
-    from raglift.grading.sampled_units import Estimand
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.errors import CacheError, ConfigurationError, RunError
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.results.sources import distinct_names
 from raglift.running.answers import FILE
 from raglift.running.systems import identity_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.cli.measuring import Evaluate
-    from raglift.results.evaluation import Evaluation
 
 
 def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:

@@ -20,11 +20,11 @@ from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.rendering.document import Detail
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import document_parts
-from raglift.results.comparison import compare
+from raglift.results.comparison import Comparison, compare
 from raglift.running.rankings import evaluate_rankings
 from raglift.running.settings import DEFAULT_KS
 from raglift.storage.rankings import scoring
-from raglift.storage.rankings.hits import read_hits
+from raglift.storage.rankings.hits import JoinedHits, read_hits
 from raglift.storage.rankings.read import is_dataset
 from raglift.storage.saving import check_free
 from raglift.utilities.display import counted
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.pipeline import Score
-    from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
-    from raglift.storage.rankings.hits import JoinedHits
     from raglift.storage.rankings.scoring import FileScores, RunScores
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric

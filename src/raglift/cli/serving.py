@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from raglift.apps.mcp_server.evaluating import end_evaluations
 from raglift.apps.mcp_server.serving import make_server
 from raglift.apps.mcp_server.workspace import Workspace
-from raglift.apps.review.page import check_installed
+from raglift.apps.review.page import Desk, check_installed
 from raglift.apps.review.server import listen, open_review, serve
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.exits import INTERRUPTED
@@ -23,7 +23,6 @@ from raglift.utilities.display import printable
 if TYPE_CHECKING:
     from socket import socket
 
-    from raglift.apps.review.page import Desk
     from raglift.cli.labels import Review
     from raglift.cli.pipeline import Mcp
 

@@ -16,10 +16,10 @@ from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
 from raglift.retrieval.devices import checked_device
 from raglift.stats.margins import checked_margin
-from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.planning import print_plan
-from raglift.sweep.result import FIGURES
-from raglift.sweep.specification.record import load_sweep
+from raglift.sweep.engine import EngineName, load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.planning import Plan, print_plan
+from raglift.sweep.result import FIGURES, SweepResult
+from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.sweep.view import sweep_view
 from raglift.sweep.view_sections import effects_json
 from raglift.utilities.display import printable
@@ -30,11 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.cli.comparing import RunSweep
-    from raglift.sweep.engine import EngineName
-    from raglift.sweep.planning import Plan
     from raglift.sweep.records import CellResult
-    from raglift.sweep.result import SweepResult
-    from raglift.sweep.specification.record import Sweep
 
 
 _FIELDS = {"dataset": "dataset", "k": "ks", "match": "match", "budget": "budget"}

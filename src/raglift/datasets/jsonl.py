@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.formats.rows import PACKED, read_packed
-from raglift.errors import DatasetError
-from raglift.types.anchors import Resolution, Sources
-from raglift.types.labels import IRRELEVANT, RELEVANT
+from raglift.errors import DatasetError, Fault
+from raglift.types.anchors import InexactQuote, Resolution, Sources, UnresolvedLabel
+from raglift.types.labels import IRRELEVANT, RELEVANT, Fact, Passage, Query
 from raglift.types.parsing import read_query
 from raglift.utilities.limits import user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_file
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from raglift.errors import Fault
-    from raglift.types.anchors import InexactQuote, UnresolvedLabel
     from raglift.types.documents import Document
-    from raglift.types.labels import Fact, Passage, Query
 
 
 # The queries file: JSON Lines, one query on each line, read strictly.

@@ -9,9 +9,10 @@ import os
 from typing import TYPE_CHECKING, Unpack
 
 from raglift.datasets.corpora.catalogue import DESCRIPTOR, QUERIES, Corpus, find_corpus, known_corpora, read_corpus
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import DocumentSource, read_documents
 from raglift.datasets.formats.catalogue import (
     FORMATS,
+    FormatName,
     FormatOptions,
     named_format,
     read_format,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.catalogue import FormatName
     from raglift.types.documents import Document
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
     TOO_SKEWED,
+    Method,
     method_text,
     minimum_detectable_effect,
     outweighed_text,
@@ -23,7 +24,7 @@ from raglift.metrics.computing import mean_title
 from raglift.metrics.prompt_measures import RecallArea
 from raglift.report.format import number_text
 from raglift.report.sentences import comparison_sentence
-from raglift.results.comparison import compare
+from raglift.results.comparison import Comparison, compare
 from raglift.stats.paired_tests import RESAMPLES, holm
 from raglift.utilities.display import counted
 
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.paired_statistics import Method
     from raglift.matching.matches import MatchTable
-    from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

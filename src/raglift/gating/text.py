@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
-from raglift.gating.records import ROUNDING, Outcome
+from raglift.gating.records import ROUNDING, Check, Outcome, Regression
 from raglift.metrics.computing import mean_title
 from raglift.report.format import decimals_of, difference_text, level, number_text, p_equation
 from raglift.report.sentences import detectable_effect_text
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from raglift.analysis.paired_statistics import Method
     from raglift.gating.deciding import GateResult
-    from raglift.gating.records import Check, Regression
     from raglift.types.rankings import Hit
 
 

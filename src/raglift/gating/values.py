@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import LATENCIES
+from raglift.gating.bounds import LATENCIES, Bound
 from raglift.gating.records import Check
 from raglift.metrics.registry import MEASURES
 from raglift.running.scoring import rescore
@@ -16,7 +16,6 @@ from raglift.running.scoring import rescore
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.gating.bounds import Bound
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.rendering.document import Document, Section, table_of
+from raglift.rendering.document import Document, Section, Table, table_of
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.cells import figure_cell
 from raglift.report.format import interval_text
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-
-    from raglift.rendering.document import Table
 
 
 # Agreement of two annotators beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.

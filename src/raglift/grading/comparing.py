@@ -21,7 +21,7 @@ from raglift.grading.agreement_records import (
     relevant_or_not,
 )
 from raglift.grading.labels import labels_of_people
-from raglift.grading.pooling import label_grades, systems_of
+from raglift.grading.pooling import Pool, label_grades, systems_of
 from raglift.metrics.computing import mean_of, title
 from raglift.metrics.parsing import as_metric
 from raglift.report.format import confidence_text
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.grading.pooling import Pool
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
 from raglift.text.occurrences import Occurrences, Patterns
 from raglift.types.documents import Document
 from raglift.utilities.display import excerpt
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-    from raglift.text.normalization import NormalizedText
 
 
 class SimilarPassage(NamedTuple):

@@ -24,13 +24,11 @@ from typing import TYPE_CHECKING
 from raglift.text.normalization import normalize
 from raglift.text.words import is_as_long_as
 from raglift.types.documents import Chunk
-from raglift.types.rankings import CANDIDATES, ChangedHits, Hit, Ranking
+from raglift.types.rankings import CANDIDATES, ChangedHits, Hit, Ranking, Run, StageTrace
 from raglift.utilities.display import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from raglift.types.rankings import Run, StageTrace
 
 
 KEPT, EXCERPT, CHANGED, REPEATED, ADDED = "kept", "excerpt", "changed", "repeated", "added"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from raglift.matching.coverage import covered_length, trimmed
-from raglift.matching.matches import Direction
+from raglift.matching.coverage import Interval, covered_length, trimmed
+from raglift.matching.matches import Direction, FactTable, PassageTable
 from raglift.text.words import beginning_of, is_as_long_as
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.matching.coverage import Interval
-    from raglift.matching.matches import FactTable, PassageTable
     from raglift.matching.rule import MatchRule, Text
     from raglift.text.normalization import NormalizedText
     from raglift.types.documents import Chunk

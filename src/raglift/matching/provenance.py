@@ -19,14 +19,13 @@ from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.text.normalization import normalize
 from raglift.text.occurrences import Patterns
 from raglift.text.words import is_as_long_as
-from raglift.types.rankings import Hit
+from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk, Document
-    from raglift.types.rankings import Ranking
 
 
 _Place = tuple[str | None, int | None, int | None]

@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.rendering.document import Detail, Line
+from raglift.rendering.document import Cell, Detail, Document, Entry, Line, Part, Section, Table
 from raglift.utilities.display import one_line
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
-
-    from raglift.rendering.document import Cell, Document, Entry, Part, Section, Table
 
 
 WIDTH = 100

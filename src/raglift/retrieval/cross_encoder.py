@@ -37,13 +37,11 @@ from raglift.retrieval.models import (
     one_thread,
     require_reachable,
 )
-from raglift.retrieval.rerankers import PairReranker, Truncated
+from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 from raglift.utilities.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from raglift.retrieval.rerankers import Pair
 
 
 class CrossEncoderReranker(PairReranker):

@@ -43,14 +43,13 @@ from raglift.retrieval.models import (
     load_sentence_transformer,
     one_thread,
 )
-from raglift.retrieval.rerankers import PairReranker, Truncated
+from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from raglift.retrieval.rerankers import Pair
     from raglift.utilities.cache import Cache
 
 

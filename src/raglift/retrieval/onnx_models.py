@@ -21,7 +21,7 @@ from raglift.errors import MissingDependency, ModelError
 from raglift.retrieval.batches import parts_by_length
 from raglift.retrieval.models import CROSS_ENCODER, EMBEDDED_MODEL, loading
 from raglift.retrieval.onnx_files import find_onnx_files, has_known_files, onnx_identity
-from raglift.retrieval.rerankers import PairReranker, Truncated
+from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 from raglift.utilities.display import encodable
 from raglift.utilities.threads import usable_cores
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from raglift.retrieval.embedding import Kind
-    from raglift.retrieval.rerankers import Pair
     from raglift.utilities.cache import Cache
 
 

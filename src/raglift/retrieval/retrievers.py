@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from raglift.errors import ConfigurationError
 from raglift.retrieval.bm25 import BM25Settings
 from raglift.retrieval.exact_search import allowed_numbers, exact_search
-from raglift.types.filters import by_filter
+from raglift.types.filters import Filter, by_filter
 from raglift.types.rankings import IndexCost, Ranking
 from raglift.utilities.display import short_repr
 from raglift.utilities.validation import nearest
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from raglift.retrieval.embedding import DenseIndex, Embedder
     from raglift.types.documents import Chunk
-    from raglift.types.filters import Filter
 
 
 # The protocols of retrievers, of one method each. A retriever that can take all queries at once implements `Retriever`;

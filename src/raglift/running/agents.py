@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import all_chunks
 from raglift.adapters.agents import UnderWay
-from raglift.adapters.stages import RetrieveStage
+from raglift.adapters.stages import RetrieveStage, Stage
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.provenance import Provenance
 from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.adapters.policy import Policy
-    from raglift.adapters.stages import Stage
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.running.answers import KeptAnswers

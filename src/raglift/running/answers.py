@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.functions import function_of
-from raglift.adapters.stages import RerankStage, asked_of
+from raglift.adapters.stages import RerankStage, Stage, asked_of
 from raglift.errors import CacheError, RunError
 from raglift.retrieval.services.mapping import mapping_digest
 from raglift.retrieval.services.retriever import ServiceRetriever
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.adapters.policy import Policy
-    from raglift.adapters.stages import Stage
     from raglift.running.settings import Settings
     from raglift.types.filters import Filter
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.running.execution import run_stages
-from raglift.types.rankings import CANDIDATES, StageTrace, Trace
+from raglift.types.rankings import CANDIDATES, Hit, Ranking, StageTrace, Trace
 from raglift.utilities.cache import bypassed
 from raglift.utilities.display import counted, shorten
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.types.labels import Query
-    from raglift.types.rankings import Hit, Ranking
 
 _SEED = 0
 PROBES = 3

@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.metrics.prompt_measures import scale_of_labels
 from raglift.running.depth import PROBES, difference
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import Ranking, Run, Trace
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from raglift.text.tokens import TokenCounts
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
-    from raglift.types.rankings import Run, Trace
 
 MOST_HITS = 1000
 """No query is asked for more hits to fill its prompt."""

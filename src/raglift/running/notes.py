@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.adapters.stages import RetrieveStage
+from raglift.adapters.stages import RetrieveStage, Stage
 from raglift.analysis.scoring import cut_stages
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
@@ -20,7 +20,6 @@ from raglift.utilities.display import counted, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.types.rankings import Run
 

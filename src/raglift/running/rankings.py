@@ -11,7 +11,7 @@ from raglift.running.scoring import checked_rule, evaluation_of, require_chunks,
 from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.spec import named_in_spec, spec_of
 from raglift.text.tokens import TokenCounts
-from raglift.types.rankings import Run, StageInfo, StageTrace, Trace
+from raglift.types.rankings import Ranking, Run, StageInfo, StageTrace, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
-    from raglift.types.rankings import Ranking
 
 
 _STAGE = "retrieve"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.running.notes import run_notes
 from raglift.running.settings import DEFAULT_KS
 from raglift.types.rankings import Ranking, Run, StageInfo, Trace
-from raglift.types.sessions import session_trace, stage_names
+from raglift.types.sessions import Session, session_trace, stage_names
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from raglift.matching.provenance import Provenance
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
-    from raglift.types.sessions import Session
 
 
 DEFAULT_SESSION_METRICS = (

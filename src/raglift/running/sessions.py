@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.adapters.clearing import Clearing
@@ -21,7 +21,6 @@ from raglift.utilities.validation import described, fault, nearest, quoted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation

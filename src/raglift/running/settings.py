@@ -12,14 +12,13 @@ from raglift.adapters.policy import CallSettings, Policy
 from raglift.errors import ConfigurationError
 from raglift.retrieval.batches import BATCH_SIZE
 from raglift.retrieval.devices import Dtype
-from raglift.types.metric import DEFAULT_METRICS
+from raglift.types.metric import DEFAULT_METRICS, Calls, Metric, Tokens
 from raglift.utilities.settings import Bounds, OneOf, declare_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.matching.rule import MatchRule
-    from raglift.types.metric import Calls, Metric, Tokens
 
 
 DEFAULT_CANDIDATES = 50

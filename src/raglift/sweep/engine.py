@@ -27,7 +27,7 @@ from raglift.sweep.ray import RayWorkers
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.types.dataset import Dataset
-from raglift.types.metric import Tokens
+from raglift.types.metric import Metric, Tokens
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
-    from raglift.types.metric import Metric
 
 
 EngineName = Literal["local", "ray"]

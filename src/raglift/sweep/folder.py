@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Strict, TypeAdapter
 
 from raglift.errors import ConfigurationError, RunError
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.forms import Flag, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
 from raglift.sweep.specification.cells import Cell
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
 
 

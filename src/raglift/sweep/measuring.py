@@ -14,8 +14,8 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.splitters import chunker_by_name
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.matching.provenance import Provenance
-from raglift.retrieval.embedding import build_index
-from raglift.retrieval.rerankers import PairReranker
+from raglift.retrieval.embedding import Embedder, build_index
+from raglift.retrieval.rerankers import Pair, PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.running.evaluation import evaluate, rerank
 from raglift.running.filling import without_filling
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.results.evaluation import Evaluation
     from raglift.retrieval.batches import Workers
-    from raglift.retrieval.embedding import Embedder
-    from raglift.retrieval.rerankers import Pair
     from raglift.sweep.specification.record import Sweep
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import is_bounded, method_of
-from raglift.analysis.recommendation import held_out_check
+from raglift.analysis.recommendation import HeldOutCheck, held_out_check
 from raglift.errors import ConfigurationError, RunError
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.analysis.recommendation import HeldOutCheck
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell

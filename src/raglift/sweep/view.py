@@ -14,7 +14,7 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Detail, Document, Figure, Section, Table, row_of
+from raglift.rendering.document import Detail, Document, Figure, Section, Table, Tile, row_of
 from raglift.report.page.rendering import Page, compared_queries, evaluation_page
 from raglift.report.recommendation import (
     equals_table,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from raglift.analysis.factors import FactorEffects
     from raglift.analysis.recommendation import Contender, Recommendation
-    from raglift.rendering.document import Tile
     from raglift.results.comparison import Comparison
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult

@@ -11,12 +11,12 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDependency
 from raglift.tracing.attributes import numbered, parsed, without_secrets
 from raglift.tracing.decoding import spans_of
-from raglift.tracing.spans import Options
+from raglift.tracing.spans import Options, RawSpan
 from raglift.utilities.display import encodable, printable
 from raglift.utilities.limits import most_bytes, user_path
 from raglift.utilities.secrets import KnownSecrets, secrets_of_environment
@@ -26,9 +26,6 @@ from raglift.utilities.validation import Location
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
-    from typing import BinaryIO, Self
-
-    from raglift.tracing.spans import RawSpan
 
 
 ADDRESS = "127.0.0.1:4318"

@@ -7,14 +7,11 @@ from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.errors import DatasetError
-from raglift.utilities.validation import described
+from raglift.errors import DatasetError, Fault
+from raglift.utilities.validation import Location, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from raglift.errors import Fault
-    from raglift.utilities.validation import Location
 
 
 T = TypeVar("T")

@@ -15,14 +15,13 @@ import sys
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from raglift.errors import DatasetError, Fault, RunError
 from raglift.utilities.limits import is_folder, is_stream, is_there, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TextIO
 
 
 NOTHING_WRITTEN = "nothing was written"

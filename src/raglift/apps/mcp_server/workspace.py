@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from raglift.datasets.corpora.catalogue import known_corpora
 from raglift.errors import ConfigurationError
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.layout import RUN
 from raglift.utilities.display import printable, shorten
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
@@ -21,8 +21,6 @@ from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from raglift.results.evaluation import Evaluation
 
 
 _DEEPEST = 6

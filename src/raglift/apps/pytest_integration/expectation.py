@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import LATENCIES, bounds_of, checked_margin, compared_metrics
+from raglift.gating.bounds import LATENCIES, Bound, bounds_of, checked_margin, compared_metrics
 from raglift.metrics.registry import MEASURES
 from raglift.types.dataset import Dataset  # noqa: TC001 — likewise
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from raglift.gating.bounds import Bound
     from raglift.types.metric import Metric
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from raglift.apps.tracking.records import TrackedRun, place_of
+from raglift.apps.tracking.records import Record, TrackedRun, place_of
 from raglift.utilities.display import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from raglift.apps.tracking.records import Record
 
 
 MLFLOW_ENVIRONMENT = {

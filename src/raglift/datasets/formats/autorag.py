@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import DocumentSource, read_documents
 from raglift.datasets.formats.rows import parquet_rows
 from raglift.types.anchors import whole_document
 from raglift.types.checking import has_words
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
 
 

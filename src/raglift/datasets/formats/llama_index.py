@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import DocumentSource, read_documents
 from raglift.types.anchors import whole_document
 from raglift.types.documents import Document
 from raglift.types.labels import Annotator, Passage, Query, distinct_facts
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
 
 

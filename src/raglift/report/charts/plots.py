@@ -12,8 +12,8 @@ import numpy as np
 from raglift.analysis.costs import tradeoff
 from raglift.analysis.explanation import over_k as mean_by_depth
 from raglift.analysis.paired_statistics import is_bounded, primary_of, scored
-from raglift.analysis.prompt_curves import prompt_curves
-from raglift.analysis.sessions import compared_agents, session_analysis
+from raglift.analysis.prompt_curves import PromptCurve, prompt_curves
+from raglift.analysis.sessions import SessionAnalysis, compared_agents, session_analysis
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric, parse
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.analysis.prompt_curves import PromptCurve
     from raglift.analysis.records import ComparisonRow
-    from raglift.analysis.sessions import SessionAnalysis
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric

@@ -15,7 +15,7 @@ from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
 from raglift.analysis.prompt_curves import prompt_curves
-from raglift.analysis.sessions import compared_agents
+from raglift.analysis.sessions import Agents, compared_agents
 from raglift.analysis.shared_queries import named
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import rule_of
@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.records import ComparisonRow, SystemCost, Tradeoff
-    from raglift.analysis.sessions import Agents
     from raglift.results.comparison import Comparison
 
 

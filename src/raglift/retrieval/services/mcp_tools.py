@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.errors import ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.answers import AnswerReader
 from raglift.retrieval.services.mapping import QUERY, K, ResponseFields, filled, has_placeholder
-from raglift.utilities.display import printable, shorten
+from raglift.utilities.display import Secrets, printable, shorten
 from raglift.utilities.validation import nearest, quoted
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
-    from raglift.utilities.display import Secrets
 
 
 _QUERIES = (

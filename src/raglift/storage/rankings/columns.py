@@ -10,7 +10,7 @@ import numpy as np
 from raglift.matching.numbered import NumberedLabels, all_texts, repeats_an_id, texts_at
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
 from raglift.types.labels import RELEVANT
-from raglift.utilities.validation import quoted
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.matching.numbered import Codes, Texts
-    from raglift.utilities.validation import Location
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import zlib
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from raglift.types.labels import RELEVANT
-from raglift.utilities.validation import shown
+from raglift.utilities.validation import Location, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raglift.storage.rankings.columns import Row
-    from raglift.utilities.validation import Location
 
 
 T = TypeVar("T")

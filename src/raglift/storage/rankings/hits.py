@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import process
 
-from raglift.errors import DatasetError
+from raglift.errors import DatasetError, Fault
 from raglift.storage.rankings.files import has_enough_faults, read_file
 from raglift.storage.rankings.forms import TEXTS, form_of
 from raglift.storage.rankings.read import labelled_by_ids, read_run
-from raglift.storage.rankings.read_json_lines import first_object, holds_list, read_lines
+from raglift.storage.rankings.read_json_lines import Line, first_object, holds_list, read_lines
 from raglift.text.normalization import bounded_marks
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from raglift.errors import Fault
-    from raglift.storage.rankings.read_json_lines import Line
     from raglift.types.dataset import Dataset
     from raglift.types.labels import Query
 

@@ -19,15 +19,13 @@ from raglift.storage.rankings.files import (
 )
 from raglift.storage.rankings.forms import GRADE, ID, QRELS_COLUMNS, QUERY_ID, RANK, RUN_COLUMNS, SCORE
 from raglift.utilities.strict_files import lines_of
-from raglift.utilities.validation import quoted
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
-
-    from raglift.utilities.validation import Location
 
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)

@@ -16,7 +16,7 @@ from raglift.matching.numbered import NumberedLabels
 from raglift.metrics.computing import RankingScores, mean_title, score_rankings, title
 from raglift.metrics.parsing import parse
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, holm, paired_differences
-from raglift.storage.rankings.read import read_labels, read_run
+from raglift.storage.rankings.read import FileRankings, read_labels, read_run
 from raglift.utilities.display import one_line
 from raglift.utilities.limits import user_path
 from raglift.utilities.validation import quoted
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.storage.rankings.columns import Labels
-    from raglift.storage.rankings.read import FileRankings
     from raglift.types.metric import Metric
 
 
