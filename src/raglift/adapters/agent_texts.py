@@ -7,6 +7,7 @@ that was cut off is there by its beginning.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from raglift.adapters.stages import place_in
 from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from raglift.types.documents import Chunk
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -19,8 +20,6 @@ from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from raglift.retrieval.devices import Dtype

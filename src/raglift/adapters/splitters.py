@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.references import imported, made_by
 from raglift.errors import ConfigurationError, order_to_stop
@@ -14,9 +15,6 @@ from raglift.retrieval.chunkers import CHUNKERS, Chunker, Span, chunks_at, parse
 from raglift.retrieval.headings import HEADINGS, ContextualChunker
 from raglift.types.documents import Chunk, Document
 from raglift.utilities.display import describe_error, short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def locate_pieces(text: str, pieces: Sequence[str]) -> list[Span | None]:

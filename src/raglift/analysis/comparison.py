@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,8 +32,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule

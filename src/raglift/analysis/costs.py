@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,6 @@ from raglift.analysis.records import SystemCost, Tradeoff
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from raglift.results.comparison import Comparison

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from raglift.types.labels import PEOPLE, LabelSources
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import pandas as pd
     from numpy.typing import NDArray
 

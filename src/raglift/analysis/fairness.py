@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Integral
@@ -36,8 +37,6 @@ from raglift.types.metric import Metric, Tokens
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.analysis.shared_queries import SharedQueries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from raglift.types.rankings import Ranking, Run, Trace
 from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.types.filters import Filter
     from raglift.types.labels import Query
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -18,9 +20,6 @@ from raglift.utilities.limits import is_there, user_path
 from raglift.utilities.replacing import staging_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     import pandas as pd
     from numpy.typing import NDArray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,6 @@ from raglift.stats.intervals import CONFIDENCE, TIED, checked_integer
 from raglift.stats.paired_tests import PairedDifference, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable

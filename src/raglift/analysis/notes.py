@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,6 @@ from raglift.text.occurrences import find_occurrences
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

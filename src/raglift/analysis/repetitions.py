@@ -6,6 +6,7 @@ of one query are not independent of each other. How much runs differ is told by 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from raglift.stats.variances import VarianceComponents, variance_components
 from raglift.types.rankings import Run, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from raglift.stats.intervals import TIED
 from raglift.text.tokens import EstimatedTokens, TokenCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation

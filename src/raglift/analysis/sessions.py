@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,6 @@ from raglift.text.tokens import EstimatedTokens
 from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import pandas as pd
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from raglift.stats.intervals import Interval, checked_integer, mean_interval
 from raglift.stats.paired_tests import PairedDifference, paired_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -16,8 +17,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.results.evaluation import Evaluation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
@@ -23,8 +24,6 @@ from raglift.types.rankings import Inventory, Ranking
 from raglift.utilities.display import lines_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import differ_in_length, hit_length
@@ -22,8 +23,6 @@ from raglift.types.metric import Metric, Tokens
 from raglift.utilities.display import TRUNCATED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from raglift.analysis.comparison import Paired
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import ComparisonRow, LiftRow

@@ -8,6 +8,7 @@ with what it means and the k it was taken at.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,6 @@ from raglift.types.labels import Query, passage_text
 from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rich.console import Console
 
     from raglift.analysis.explanation import ExplainedHit

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,10 +37,6 @@ from raglift.retrieval.vocabulary import vocabularies
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
 from raglift.types.labels import Passage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 # The effect of a chunking on labels: how they are split across chunks, and the upper bound of recall.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
@@ -22,8 +23,6 @@ from raglift.utilities.progress import track
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from raglift.types.anchors import Resolution
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk, Document

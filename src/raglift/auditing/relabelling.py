@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from raglift.auditing.labels import Occurrences, find_occurrences
@@ -17,9 +19,6 @@ from raglift.utilities.strict_files import decode_lines, parse_object, read_byte
 from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from raglift.auditing.records import Place
     from raglift.types.documents import Document
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import has_costs
@@ -20,8 +21,6 @@ from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from raglift.analysis.records import Lift, TagSlices
     from raglift.cli.comparing import Compare
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.cli.json_output import attributes, print_json
@@ -18,8 +19,6 @@ from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from raglift.cli.labels import Convert, FetchCorpus, ListCorpora, ShowCorpus
     from raglift.types.dataset import Dataset
 

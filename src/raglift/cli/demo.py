@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import check_reranker
@@ -28,9 +30,6 @@ from raglift.utilities.replacing import unwritable
 from raglift.utilities.validation import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from rich.console import Console
 
     from raglift.cli.measuring import Demo, Walkthrough

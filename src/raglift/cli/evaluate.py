@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -34,8 +35,6 @@ from raglift.utilities.progress import step, steps
 from raglift.utilities.settings import fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.cli.measuring import Evaluate
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -21,8 +22,6 @@ from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from raglift.cli.labels import Generate
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.cli.evaluate import numbers_of_hits
@@ -31,9 +33,6 @@ from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from raglift.cli.labels import Grade, Sample
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document

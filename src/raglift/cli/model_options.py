@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from raglift.llm.language_models import LanguageModel, language_model
 from raglift.utilities.display import printable, short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.grading.batch import Estimate
     from raglift.utilities.retrying import RetryPolicy
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from raglift.results.evaluation import Evaluation
     from raglift.types.rankings import StageInfo
 

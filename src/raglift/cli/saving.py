@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,6 @@ from raglift.utilities.cache import Cache, content_key
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.cli.measuring import Evaluate
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import as_file, files
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.compare import comparison_as_json, print_parts
@@ -31,9 +33,6 @@ from raglift.utilities.display import counted
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from raglift.cli.pipeline import Score
     from raglift.results.evaluation import Evaluation
     from raglift.storage.rankings.scoring import FileScores, RunScores

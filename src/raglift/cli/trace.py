@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -29,8 +30,6 @@ from raglift.utilities.display import counted, printable
 from raglift.utilities.progress import notice, show_status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.cli.measuring import Trace
     from raglift.results.evaluation import Evaluation
     from raglift.tracing.records import TraceImport

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from raglift.cli.exits import has_width
@@ -14,8 +15,6 @@ from raglift.results.evaluation import load_evaluation
 from raglift.running.tuning import tune
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.analysis.answering import Abstention, AtThreshold
     from raglift.analysis.tuning import Tuning
     from raglift.cli.comparing import Tune

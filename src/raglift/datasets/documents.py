@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias, cast
 
 from raglift.datasets.folders import read_file, read_folder
 from raglift.errors import ConfigurationError, DatasetError, Fault
@@ -15,10 +16,6 @@ from raglift.types.parsing import read_characters, read_id
 from raglift.utilities.limits import is_file, is_folder, is_stream, user_path
 from raglift.utilities.strict_files import check_encoding, parse_object, stream_lines
 from raglift.utilities.validation import Location, quoted, shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # Documents as JSON Lines: raglift's own `documents.jsonl`, and the `corpus.jsonl` of a BEIR folder.
 

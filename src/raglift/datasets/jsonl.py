@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.formats.rows import PACKED, read_packed
@@ -17,10 +20,6 @@ from raglift.utilities.strict_files import decode_lines, parse_object, read_byte
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     from raglift.types.documents import Document
 
 

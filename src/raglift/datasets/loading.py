@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from raglift.datasets.corpora.catalogue import DESCRIPTOR, QUERIES, Corpus, find_corpus, known_corpora, read_corpus
@@ -26,9 +28,6 @@ from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path
 from raglift.utilities.settings import declare_keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from raglift.types.documents import Document
 
 

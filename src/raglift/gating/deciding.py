@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from raglift.results.evaluation import Evaluation
 from raglift.types.dataset import Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.types.metric import Metric
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,8 +30,6 @@ from raglift.stats.paired_tests import RESAMPLES, holm
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from raglift.report.sentences import detectable_effect_text
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.paired_statistics import Method
     from raglift.gating.deciding import GateResult
     from raglift.types.rankings import Hit

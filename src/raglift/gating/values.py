@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.running.scoring import rescore
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,8 +21,6 @@ from raglift.utilities.retrying import stopped_by
 from raglift.utilities.threads import LOOK_UP, WorkerPool, require_concurrency
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-
     from raglift.llm.language_models import LanguageModel
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -30,9 +32,6 @@ from raglift.stats.intervals import checked_fraction, checked_integer
 from raglift.stats.rank_correlation import correlation_interval, kendall_tau
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule

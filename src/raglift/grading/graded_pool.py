@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +14,6 @@ from raglift.metrics.graded_measures import PERSISTENCE as PERSISTENCE_OF
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.grading.pooling import Pool

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raglift.grading.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate
@@ -19,9 +21,6 @@ from raglift.types.dataset import Dataset
 from raglift.types.labels import Annotator, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from raglift.grading.agreement_records import Agreement
     from raglift.grading.prompts import Prompt
     from raglift.llm.replies import FilledPrompt, Usage

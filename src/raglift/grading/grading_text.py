@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,6 @@ from raglift.utilities.display import counted, listed
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.grading.grading import Evaluations, Graded
     from raglift.metrics.computing import Scores
     from raglift.types.dataset import Dataset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from raglift.types.labels import Annotator, Fact, Passage, Query
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.matching.rule import MatchRule
     from raglift.types.documents import Chunk, Document
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -15,8 +16,6 @@ from raglift.utilities.display import counted, listed
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.grading.pooling import Pool
     from raglift.types.metric import Metric
 

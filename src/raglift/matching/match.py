@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -26,8 +27,6 @@ from raglift.text.tokens import TokenCounts
 from raglift.types.rankings import Inventory, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.types.documents import Chunk, Document

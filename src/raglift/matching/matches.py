@@ -5,6 +5,7 @@ Rows are sorted by query, then rank. A rank is 1 for the first hit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from raglift.text.tokens import TokenCounts
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule

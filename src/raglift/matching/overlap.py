@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,8 +12,6 @@ from raglift.matching.matches import Direction, FactTable, PassageTable
 from raglift.text.words import beginning_of, is_as_long_as
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule, Text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from raglift.rendering.document import Cell, Detail, Document, Entry, Line, Part
 from raglift.utilities.display import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text

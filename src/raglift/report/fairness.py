@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import index_share
@@ -15,8 +16,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import raglift.report.views.analyses  # noqa: F401 — makes the views of all analyses known
@@ -36,9 +38,6 @@ from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.margins import MARGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import pandas as pd
 
     from raglift.analysis.records import ComparisonRow, TagSlices, Tradeoff

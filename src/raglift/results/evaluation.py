@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,9 +32,6 @@ from raglift.types.rankings import CANDIDATES, Hit, Run
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import pandas as pd
     from numpy.typing import NDArray
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from raglift.utilities.cache import content_key
 from raglift.utilities.display import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from raglift.types.documents import Chunk
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.errors import ConfigurationError
 from raglift.retrieval.batches import (
@@ -39,9 +40,6 @@ from raglift.retrieval.models import (
 )
 from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 from raglift.utilities.cache import Cache
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class CrossEncoderReranker(PairReranker):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -50,8 +51,6 @@ from raglift.utilities.cache import Cache, content_key, default_cache
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 

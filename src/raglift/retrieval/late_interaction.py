@@ -7,6 +7,7 @@ that needs no second model.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -46,8 +47,6 @@ from raglift.retrieval.models import (
 from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.utilities.cache import Cache

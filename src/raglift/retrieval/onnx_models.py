@@ -11,6 +11,7 @@ and without padding, which is faster too, on as many threads as there are cores,
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,8 +27,6 @@ from raglift.utilities.display import encodable
 from raglift.utilities.threads import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -16,8 +17,6 @@ from raglift.utilities.display import short_repr
 from raglift.utilities.validation import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.retrieval.embedding import DenseIndex, Embedder
     from raglift.types.documents import Chunk
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,6 @@ from raglift.utilities.display import describe_error
 from raglift.utilities.progress import step, track
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.adapters.policy import Policy
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation

@@ -8,6 +8,7 @@ asked both ways first.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from raglift.utilities.cache import bypassed
 from raglift.utilities.display import counted, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.adapters.policy import Policy
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance

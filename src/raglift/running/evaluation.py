@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,6 @@ from raglift.types.metric import Tokens
 from raglift.types.rankings import Cost, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.results.evaluation import Evaluation
     from raglift.retrieval.devices import Dtype
 

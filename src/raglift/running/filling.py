@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from raglift.types.rankings import Ranking, Run, Trace
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.text.tokens import TokenCounts
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query

@@ -9,6 +9,7 @@ What the measured system itself keeps in memory is part of it and stays.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from raglift.utilities.cache import bypassed, counted
 from raglift.utilities.progress import quiet, track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.adapters.policy import Policy
     from raglift.matching.provenance import Provenance
     from raglift.types.labels import Query

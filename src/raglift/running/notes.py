@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from raglift.types.labels import Query
 from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.matching.provenance import Provenance
     from raglift.types.rankings import Run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from raglift.utilities.display import describe_error
 from raglift.utilities.progress import notice, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.matching.provenance import Provenance
@@ -14,8 +15,6 @@ from raglift.text.tokens import TokenCounts
 from raglift.types.rankings import Ranking, Run, StageInfo, StageTrace, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from raglift.types.sessions import Session, session_trace, stage_names
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.types.dataset import Dataset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from raglift.types.sessions import Session
 from raglift.utilities.validation import described, fault, nearest, quoted
 
 if TYPE_CHECKING:
-    import os
-
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,6 @@ from raglift.retrieval.services.mcp_retriever import McpRetriever
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,9 +16,6 @@ from raglift.utilities.plain_values import plain
 from raglift.utilities.validation import WrongKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from raglift.types.metric import Metric

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +35,6 @@ from raglift.utilities.limits import LARGEST_SCORE, is_file, is_folder, is_there
 from raglift.utilities.validation import WrongKind, quoted, read_as, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from numpy.typing import NDArray
     from pyarrow import Array, ChunkedArray
 

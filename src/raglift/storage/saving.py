@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields, is_dataclass
 from functools import partial
 from operator import attrgetter
@@ -33,8 +34,6 @@ from raglift.utilities.plain_values import plain
 from raglift.utilities.replacing import replacing_folder, unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import pyarrow as pa
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -31,8 +32,6 @@ from raglift.types.metric import Metric, Tokens
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.report.fairness import index_sentences, matching_sentence, reading_sentence, size_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult
     from raglift.types.metric import Metric

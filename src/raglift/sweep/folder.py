@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Strict, TypeAdapter
@@ -21,9 +23,6 @@ from raglift.utilities.replacing import hold_lock, remove_leftovers
 from raglift.utilities.validation import Expected, WrongKind, read_as
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from raglift.types.dataset import Dataset
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, named_stages
@@ -27,9 +29,6 @@ from raglift.types.rankings import Cost, Ranking
 from raglift.utilities.cache import Cache, default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.results.evaluation import Evaluation
     from raglift.retrieval.batches import Workers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,9 +16,6 @@ from raglift.sweep.specification.cells import NO_RERANKER, Cell
 from raglift.utilities.display import counted, describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
     from rich.console import Console
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,9 +37,6 @@ from raglift.utilities.limits import is_folder
 from raglift.utilities.progress import notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from raglift.results.evaluation import Evaluation

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.analysis.factors import FactorEffects, effects_of_factors
@@ -21,9 +23,6 @@ from raglift.types.labels import PEOPLE, LabelSources
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import pandas as pd
 
     from raglift.analysis.fairness import Fairness

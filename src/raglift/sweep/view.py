@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -41,8 +42,6 @@ from raglift.sweep.view_sections import (
 from raglift.utilities.display import BEYOND, TRUNCATED, counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from raglift.analysis.factors import FactorEffects
     from raglift.analysis.recommendation import Contender, Recommendation
     from raglift.results.comparison import Comparison

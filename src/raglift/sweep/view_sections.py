@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from raglift.sweep.specification.cells import NO_RERANKER
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.factors import FactorEffects
     from raglift.sweep.race_file import RaceRecord
     from raglift.sweep.records import CellResult

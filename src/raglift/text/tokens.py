@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,8 +21,6 @@ from raglift.utilities.limits import is_file
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import tiktoken
     from numpy.typing import NDArray
 

@@ -11,7 +11,9 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
 
 from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDependency
 from raglift.tracing.attributes import numbered, parsed, without_secrets
@@ -22,11 +24,6 @@ from raglift.utilities.limits import most_bytes, user_path
 from raglift.utilities.secrets import KnownSecrets, secrets_of_environment
 from raglift.utilities.strict_files import decode_text, parse_text
 from raglift.utilities.validation import Location
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
 
 ADDRESS = "127.0.0.1:4318"
 """Where exporters send traces over HTTP if nothing else is said."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from raglift.utilities.display import counted
 from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.errors import Fault
     from raglift.types.documents import Document
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from raglift.errors import DatasetError, Fault
 from raglift.utilities.validation import Location, described
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 T = TypeVar("T")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from raglift.utilities.display import excerpt
 from raglift.utilities.validation import Location, described, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from raglift.errors import Fault
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.types.anchors import Sources, whole_document
 from raglift.types.checking import FARTHEST, has_words, trusted
@@ -18,10 +19,6 @@ from raglift.types.labels import (
 )
 from raglift.utilities.display import SURROGATE, shorten
 from raglift.utilities.validation import Location, check_fields, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 # One entry of a label to a Passage: a text, a span, a quote anchor, a page, a whole document or a chunk id.
 

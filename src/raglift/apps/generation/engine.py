@@ -6,6 +6,7 @@ import hashlib
 import os
 import textwrap
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -46,8 +47,6 @@ from raglift.utilities.display import counted, shorten
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.datasets.documents import DocumentSource
     from raglift.types import documents as records
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -20,8 +21,6 @@ from raglift.utilities.display import printable
 from raglift.utilities.validation import nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from raglift.results.evaluation import Evaluation
 
 

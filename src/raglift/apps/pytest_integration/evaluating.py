@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,9 +29,6 @@ from raglift.utilities.display import counted, lines_text, printable
 from raglift.utilities.limits import is_there, resolved, user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from types import TracebackType
-
     from raglift.analysis.explanation import Explanation
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os  # noqa: TC003 — pydantic reads it
+import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
@@ -13,8 +14,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.types.dataset import Dataset  # noqa: TC001 — likewise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pytest
 
     from raglift.types.metric import Metric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from raglift.apps.review.session import Session
     from raglift.grading.pooling import Pool
     from raglift.types.documents import Chunk, Document

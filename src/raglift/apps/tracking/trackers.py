@@ -6,14 +6,11 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from raglift.apps.tracking.records import Record, TrackedRun, place_of
 from raglift.utilities.display import shorten
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 MLFLOW_ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",  # MLflow would report its use to its makers

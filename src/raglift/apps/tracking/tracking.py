@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -25,8 +26,6 @@ from raglift.sweep.result import SweepResult
 from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from raglift.sweep.records import CellResult
     from raglift.types.metric import Metric
     from raglift.types.rankings import Cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 from tenacity import Retrying
@@ -15,10 +15,6 @@ from raglift.errors import CorpusError, DatasetError
 from raglift.utilities.replacing import staging_folder
 from raglift.utilities.retrying import RetryPolicy, is_transient
 from raglift.utilities.validation import Location
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # Download of one file over https: bounded in size and time, complete or an error.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.documents import DocumentSource, read_documents
@@ -16,9 +18,6 @@ from raglift.utilities.limits import is_file, is_folder
 from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from raglift.errors import Fault
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
@@ -20,8 +21,6 @@ from raglift.utilities.strict_files import parse_list_or_object, read_text
 from raglift.utilities.validation import Location, nearest, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from raglift.types.documents import Document
     from raglift.types.labels import Query
 

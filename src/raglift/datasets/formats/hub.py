@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from raglift.utilities.limits import allowed, is_file, is_folder, most_bytes, re
 from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from raglift.types.documents import Document
     from raglift.types.labels import Query
 

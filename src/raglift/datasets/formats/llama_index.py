@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.documents import DocumentSource, read_documents
@@ -13,9 +15,6 @@ from raglift.utilities.strict_files import parse_text, read_text
 from raglift.utilities.validation import Location, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from raglift.errors import Fault
 
 

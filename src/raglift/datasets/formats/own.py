@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.datasets.documents import DocumentSource, read_documents, write_document_lines
@@ -9,8 +10,6 @@ from raglift.datasets.jsonl import resolve_queries, write_queries
 from raglift.utilities.limits import is_file, is_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from raglift.errors import Fault
     from raglift.types.anchors import Resolution
     from raglift.types.dataset import Dataset

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.documents import DocumentSource, read_documents
@@ -14,9 +16,6 @@ from raglift.utilities.strict_files import stream_lines
 from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
     from raglift.types.labels import Query
 
 

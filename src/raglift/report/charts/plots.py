@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -33,8 +34,6 @@ from raglift.report.format import decimals_of, level, percent_text
 from raglift.retrieval.passage_search import PassageSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import altair as alt
 
     from raglift.analysis.records import ComparisonRow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -89,8 +90,6 @@ from raglift.types.metric import Metric, Tokens
 from raglift.utilities.display import TRUNCATED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.analysis.records import ComparisonRow, SystemCost, Tradeoff
     from raglift.results.comparison import Comparison
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -67,8 +68,6 @@ from raglift.stats.intervals import CONFIDENCE
 from raglift.utilities.display import BEYOND, TRUNCATED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import Lift, LiftRow, MovedQuery
     from raglift.results.evaluation import Evaluation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from raglift.report.format import bytes_text, number_text, seconds_text, stage_t
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import BEYOND, TRUNCATED, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from raglift.analysis.records import TagSlice, TagSlices
     from raglift.results.evaluation import Evaluation
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.analysis.fairness import tokens_sent
@@ -31,8 +32,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.analysis.records import Lift
     from raglift.report.findings import Findings
     from raglift.results.comparison import Comparison

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import weakref
+from collections.abc import Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -19,9 +21,6 @@ from raglift.utilities.event_loops import is_own_loop, result_of
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from raglift.utilities.display import Secrets, printable, shorten
 from raglift.utilities.validation import nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,8 +14,6 @@ from raglift.matching.rule import MatchRule, Text
 from raglift.types.rankings import Inventory, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, DatasetError, Fault
@@ -17,9 +19,6 @@ from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from raglift.results.evaluation import Evaluation
     from raglift.types.labels import LabelSources
 

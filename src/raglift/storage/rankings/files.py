@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from raglift.types.labels import RELEVANT
 from raglift.utilities.validation import Location, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     import pyarrow as pa
 
     from raglift.storage.rankings.columns import Row

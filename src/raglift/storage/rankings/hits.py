@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rapidfuzz import process
@@ -23,10 +26,6 @@ from raglift.utilities.strict_files import as_file
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
-
     from raglift.types.dataset import Dataset
     from raglift.types.labels import Query
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from raglift.datasets.formats.beir import read_judgments
@@ -35,9 +37,6 @@ from raglift.utilities.strict_files import as_file
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
     import pyarrow as pa
 
     from raglift.types.dataset import Dataset

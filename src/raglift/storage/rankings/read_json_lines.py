@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raglift.storage.rankings.columns import Row
@@ -36,9 +38,6 @@ from raglift.utilities.strict_files import lines_of, parse_object
 from raglift.utilities.validation import Location, check_fields, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
     import pyarrow as pa
 
 

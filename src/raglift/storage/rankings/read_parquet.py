@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.storage.rankings.columns import Row
@@ -12,9 +14,6 @@ from raglift.types.parsing import read_id
 from raglift.utilities.validation import Location, nearest, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     import pyarrow as pa
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
@@ -22,9 +24,6 @@ from raglift.utilities.limits import user_path
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from raglift.storage.rankings.columns import Labels

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from raglift.datasets.loading import title_of
@@ -28,9 +30,6 @@ from raglift.utilities.settings import Bounds, OneOf
 from raglift.utilities.strict_files import InvalidYaml, YamlFields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult

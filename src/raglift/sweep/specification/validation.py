@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError, create_model
 
@@ -26,10 +27,6 @@ from raglift.sweep.specification.values import Model, as_list
 from raglift.types.dataset import Dataset
 from raglift.utilities.settings import hints_of
 from raglift.utilities.validation import Keys, faults_of, nearest, path_text, quoted, shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _RANGE = {"from", "to", "step"}
 _MOST_VALUES = 1_000
