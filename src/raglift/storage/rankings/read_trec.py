@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, csv
 
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import (
@@ -23,10 +25,6 @@ from raglift.storage.rankings.forms import GRADE, ID, QRELS_COLUMNS, QUERY_ID, R
 from raglift.utilities.strict_files import lines_of
 from raglift.utilities.validation import Location, quoted
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _WORDS = re.compile(r"[^ \t\v\f\r]+")  # what C's isspace() knows: other white space may stand in an id
@@ -41,8 +39,6 @@ def _run_table(path: Path) -> pa.Table | None:
     Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
     The rank column does not count; it is kept to be compared with the scores.
     """
-    import pyarrow as pa
-
     query, _, id_, rank, score, _ = RUN_COLUMNS
     kinds = {query: pa.dictionary(pa.int32(), pa.string()), id_: pa.string(), score: pa.float64(), rank: pa.int64()}
 
@@ -63,9 +59,6 @@ def _run_rows(path: Path, location: Location) -> Iterator[Row]:
 
 
 def _qrels_table(path: Path) -> pa.Table | None:
-    import pyarrow as pa
-    from pyarrow import compute
-
     query, _, id_, relevance = QRELS_COLUMNS
     kinds = {query: pa.dictionary(pa.int32(), pa.string()), id_: pa.string(), relevance: pa.string()}
 
@@ -96,8 +89,6 @@ def _single(score: Any) -> Any:
 
 
 def _columns_of(block: bytes, columns: Sequence[str], kinds: Mapping[str, pa.DataType]) -> pa.Table:
-    from pyarrow import csv
-
     return csv.read_csv(
         arrow_copy(_evenly_spaced(block)),
         csv.ReadOptions(column_names=list(columns)),
