@@ -100,7 +100,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
             _heading(console, 5, f"Rerank them: {stage.system}")
     show_metrics(evaluation, settings.k, console)
     _heading(console, 9, "All of it, at every depth")
-    print_document(evaluation_view(evaluation, detail=Detail.DETAILS), console, Detail.DETAILS)
+    print_document(evaluation_view(evaluation, detail=Detail.DETAILS), Detail.DETAILS, console=console)
     return evaluation
 
 

@@ -52,8 +52,6 @@ def run(request: AuditDataset) -> None:
 
 def _check(source: str, request: AuditDataset) -> tuple[dict[str, Any], int]:
     """Load, audit, print unless in JSON; return what JSON has of it, and the exit code."""
-    from rich.console import Console
-
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
     path, documents = user_path(source), request.documents
@@ -70,7 +68,7 @@ def _check(source: str, request: AuditDataset) -> tuple[dict[str, Any], int]:
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if not request.as_json:
-        print_document(view_of(audited), Console())
+        print_document(view_of(audited))
     _write_page(audit_view(audited, most=1000), request)  # of each kind; JSON has all
     return _as_json(audited), _BROKEN if request.strict and audited.broken else 0
 

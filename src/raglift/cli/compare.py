@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
+
 from raglift.analysis.costs import has_costs
 from raglift.analysis.truncation import truncation_of
 from raglift.cli.arguments import checked_budget, in_order
@@ -85,8 +87,6 @@ def _one_run(request: Compare) -> None:
 
 def print_parts(parts: Iterable[Part], slices: TagSlices | None = None) -> None:
     """Print in colours to a terminal, and plain text to anything else."""
-    from rich.console import Console
-
     console = Console()
     every = [*parts, *(["", *document_parts(view_of(slices))] if slices is not None else [])]
     if console.is_terminal:

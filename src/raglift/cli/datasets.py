@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from rich.console import Console
+
 from raglift.cli.json_output import attributes, print_json
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 
 def list_all(request: ListCorpora) -> None:
     """Print the corpora in a table."""
-    from rich.console import Console
-
     if request.as_json:
         print_json([_corpus_json(corpus) for corpus in known_corpora()])
         return
@@ -39,8 +39,6 @@ def list_all(request: ListCorpora) -> None:
 
 def show(request: ShowCorpus) -> None:
     """Print all that is known of one corpus."""
-    from rich.console import Console
-
     corpus = find_corpus(request.name)
     if request.as_json:
         print_json(_corpus_json(corpus))
@@ -75,8 +73,6 @@ def _facts(corpus: Corpus) -> list[tuple[str, str]]:
 
 def fetch_text(request: FetchCorpus) -> None:
     """Download a corpus's text; not where it is at hand in a folder of the user's."""
-    from rich.console import Console
-
     name, url = request.name, request.url
     corpus = find_corpus(name)
     _, target = corpus.text_to_fetch()
@@ -95,8 +91,6 @@ def fetch_text(request: FetchCorpus) -> None:
 
 def _print_resolution(dataset: Dataset, path: Path, *, as_json: bool) -> None:
     """Say whether all labels resolve in the text, and which do so in other words or are left out."""
-    from rich.console import Console
-
     resolution = dataset.resolution
     if as_json:
         print_json({"path": str(path), "labels_left_out": resolution.left_out, "notes": resolution.notes})

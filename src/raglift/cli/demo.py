@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
 from raglift.cli.evaluate import chunker_of, indexed, numbered_steps, numbers_of_hits, system_of
@@ -30,8 +32,6 @@ from raglift.utilities.replacing import unwritable
 from raglift.utilities.validation import nearest
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from raglift.cli.measuring import Demo, Walkthrough
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
@@ -56,8 +56,6 @@ def run(request: Demo) -> None:
     Raises:
         ConfigurationError: the folder holds something else than an earlier demonstration, or cannot be written.
     """
-    from rich.console import Console
-
     from raglift.datasets.loading import load_dataset
 
     page, saved = request.output / "report.html", request.output / "run"
@@ -131,7 +129,7 @@ def _show(evaluation: Evaluation, request: Demo, console: Console, following: Se
     documents, questions = (len(part) for part in (evaluation.dataset.documents, evaluation.dataset))
     sizes = f"{counted(documents, 'document')}, {counted(questions, 'question')}"
     about = f"{find_corpus(CORPUS).descriptor.title} (fictional): {sizes}"
-    print_document(replace(view, about=(about,), sections=(), warnings=(), notes=()), console)
+    print_document(replace(view, about=(about,), sections=(), warnings=(), notes=()), console=console)
     console.print(f"\n{_facts(evaluation)}\n", markup=False, highlight=False)
     for line in following:  # not wrapped: paths and commands are copied
         console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
@@ -164,8 +162,6 @@ def _most_changed(evaluation: Evaluation) -> str:
 
 def run_walkthrough(request: Walkthrough) -> None:
     """Load the corpus, choose the questions, walk through."""
-    from rich.console import Console
-
     from raglift.datasets.loading import load_dataset
 
     chunker = chunker_of(request.chunker)

@@ -184,6 +184,4 @@ def _print(result: GateResult, request: Gate) -> None:
     elif _is_github(request):
         sys.stdout.write(without_commands(document_text(gate_view(result))) + annotations)
     else:
-        from rich.console import Console
-
-        print_document(gate_view(result), Console())
+        print_document(gate_view(result))

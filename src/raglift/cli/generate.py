@@ -32,8 +32,6 @@ _NOTHING = 1
 
 def run(request: Generate) -> None:
     """Say what it would take, let questions be written, write them, print the report."""
-    from rich.console import Console
-
     require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     styles = ",".join(request.styles)
@@ -62,7 +60,7 @@ def run(request: Generate) -> None:
     if request.as_json:
         print_json(_as_json(generation))
     else:
-        print_document(generation_view(generation), Console())
+        print_document(generation_view(generation))
     if not len(generation.dataset):
         reason = f"no question was accepted, so {output} was not written: the report says what was discarded, and why"
         sys.stderr.write(f"raglift: {printable(reason)}\n")

@@ -117,16 +117,14 @@ def _finish(
     request: Grade, summary: GradingSummary, documents: Sequence[Document], correction: Correction | None
 ) -> None:
     """Write the labels and print what they come to, and what to do with them."""
-    from rich.console import Console
-
     _write(request, summary, documents)
     if request.as_json:
         corrected = {} if correction is None else {"correction": correction.about() | {"figures": correction.rows()}}
         print_json(_as_json(summary) | corrected)
     else:
-        print_document(grading_view(summary), Console())
+        print_document(grading_view(summary))
         if correction is not None:
-            print_document(correction_view(correction), Console())
+            print_document(correction_view(correction))
     runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
     output = shlex.quote(str(request.output))
     _say(f"labels written to {output}; next:")

@@ -10,13 +10,14 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as url_quote
 
+from rich.console import Console
+
 from raglift.analysis.paired_statistics import primary_of
 from raglift.cli.arguments import bounds_from, in_order
-from raglift.cli.exits import has_width
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.rendering.presenting import view_of
-from raglift.rendering.terminal import WIDTH, print_document
+from raglift.rendering.terminal import print_document
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.layout import RUN
@@ -213,8 +214,6 @@ def explain(request: Explain) -> None:
     Raises:
         ConfigurationError: no question, or options that do not go together.
     """
-    from rich.console import Console
-
     if request.query is None:
         raise ConfigurationError(
             f"explain: found no question; expected the id of one, as raglift explain {request.run} q17"
@@ -225,10 +224,9 @@ def explain(request: Explain) -> None:
         print_json(_explanation_json(explanation))
         return
     selected = explanation if request.every else _at_one_depth(explanation, evaluation)
-    console = Console()
-    print_document(view_of(selected), console, width=console.width if has_width(console) else WIDTH)
+    print_document(view_of(selected), by_columns=True)
     if len(selected.metrics) < len(explanation.metrics):
-        console.print(f"\n--all shows all {len(explanation.metrics)} metrics")
+        Console().print(f"\n--all shows all {len(explanation.metrics)} metrics")
 
 
 def _at_one_depth(explanation: Explanation, evaluation: Evaluation) -> Explanation:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, following: str = "") -> None:
     """Print an evaluation: its summary, with every metric and more where details are asked for, or JSON."""
-    from rich.console import Console
-
     from raglift.rendering.document import Detail
     from raglift.rendering.terminal import print_document
     from raglift.report.views.evaluation import evaluation_view
@@ -27,7 +25,7 @@ def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, f
         print_json(as_json(evaluation))
     else:
         detail = Detail.DETAILS if details else Detail.SUMMARY
-        print_document(evaluation_view(evaluation, detail=detail), Console(), detail)
+        print_document(evaluation_view(evaluation, detail=detail), detail)
         sys.stdout.write(f"\n{printable(following)}\n" if following else "")
 
 

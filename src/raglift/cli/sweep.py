@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from rich.console import Console
+
 from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
@@ -27,7 +29,6 @@ from raglift.utilities.limits import is_folder
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
     from raglift.cli.comparing import RunSweep
     from raglift.sweep.records import CellResult
@@ -40,8 +41,6 @@ _SOME_FAILED = 1
 
 def run(request: RunSweep) -> None:
     """Check, plan, run, print; of a sweep's folder, print what is there."""
-    from rich.console import Console
-
     _check(request)
     if is_folder(request.file):
         show(request)
@@ -118,13 +117,11 @@ def _with_margin(result: SweepResult, request: RunSweep) -> SweepResult:
 
 
 def _print(result: SweepResult, request: RunSweep) -> None:
-    from rich.console import Console
-
     if request.as_json:
         print_json(_as_json(result))
         return
     detail = Detail.DETAILS if request.details else Detail.SUMMARY
-    print_document(sweep_view(result, detail=detail), Console(), detail)
+    print_document(sweep_view(result, detail=detail), detail)
     if len(result.finished) > 1:
         sys.stdout.write(f"\n{printable(_next_line(result))}\n")
 

@@ -168,13 +168,11 @@ def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None)
         found = None if evaluation is None else as_json(evaluation)
         print_json({"traces": traces_json(imported), "evaluation": found})
         return
-    from rich.console import Console
-
     from raglift.rendering.terminal import print_document
     from raglift.tracing.reading import traces_view
 
     detail = Detail.DETAILS if request.details else Detail.SUMMARY
-    print_document(traces_view(imported), Console(), detail)
+    print_document(traces_view(imported), detail)
     if evaluation is not None:
         sys.stdout.write("\n")
         print_result(evaluation, json=False, details=request.details, following=next_line(request.output))

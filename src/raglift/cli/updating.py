@@ -173,9 +173,7 @@ def _print(
 
 
 def _print_view(result: Any) -> None:
-    from rich.console import Console
-
-    print_document(view_of(result), Console())
+    print_document(view_of(result))
 
 
 def _next_line(update: LabelUpdate, request: UpdateLabels, written: Path | None) -> str:
