@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import typer
 
@@ -15,22 +15,19 @@ from raglift.auditing.view import audit_view, faults_view
 from raglift.cli.arguments import CHUNKER
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import attributes, labels_json, print_json
+from raglift.cli.labels import AuditDataset, Relabel
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
 from raglift.datasets.formats.own import documents_of
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
+from raglift.rendering.document import Document
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.report.page.rendering import Page, write_page
 from raglift.utilities.display import lines_text, printable
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.validation import quoted
-
-if TYPE_CHECKING:
-    from raglift.cli.labels import AuditDataset, Relabel
-    from raglift.rendering.document import Document
-
 
 _BROKEN = 1
 _UNUSABLE = 2

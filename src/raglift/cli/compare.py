@@ -5,13 +5,15 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from raglift.analysis.costs import has_costs
+from raglift.analysis.records import Lift, TagSlices
 from raglift.analysis.truncation import truncation_of
 from raglift.cli.arguments import checked_budget, in_order
+from raglift.cli.comparing import Compare
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail, Part
@@ -21,10 +23,6 @@ from raglift.report.fairness import fairness_sentences
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.utilities.display import printable
-
-if TYPE_CHECKING:
-    from raglift.analysis.records import Lift, TagSlices
-    from raglift.cli.comparing import Compare
 
 
 def run(request: Compare) -> None:

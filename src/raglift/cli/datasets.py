@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from rich.console import Console
 
 from raglift.cli.json_output import attributes, print_json
+from raglift.cli.labels import Convert, FetchCorpus, ListCorpora, ShowCorpus
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
 from raglift.datasets.formats.catalogue import FORMATS, FormatName, FormatOptions, recognize_format
@@ -17,12 +18,9 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.rendering.document import table_of
 from raglift.rendering.terminal import write
+from raglift.types.dataset import Dataset
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import user_path
-
-if TYPE_CHECKING:
-    from raglift.cli.labels import Convert, FetchCorpus, ListCorpora, ShowCorpus
-    from raglift.types.dataset import Dataset
 
 
 def list_all(request: ListCorpora) -> None:

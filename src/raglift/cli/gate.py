@@ -7,13 +7,13 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from raglift.cli.arguments import bounds_from, checked_budget
 from raglift.cli.exits import drop_output
 from raglift.cli.json_output import gate_json, print_json
+from raglift.cli.pipeline import Gate
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import GateError, without_commands
@@ -23,12 +23,8 @@ from raglift.gating.view import gate_view
 from raglift.rendering.terminal import document_text, print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.results.sources import distinct_names
+from raglift.types.dataset import Dataset
 from raglift.utilities.limits import resolved, user_path
-
-if TYPE_CHECKING:
-    from raglift.cli.pipeline import Gate
-    from raglift.types.dataset import Dataset
-
 
 _OPTIONS = {
     "minimum": "--min",

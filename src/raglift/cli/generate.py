@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from raglift.apps.generation.engine import MOST_TRIES, Generation, estimate_generation, generate, generation_view
 from raglift.apps.generation.questions import parse_styles
 from raglift.cli.json_output import attributes, print_json
+from raglift.cli.labels import Generate
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError
@@ -20,10 +21,6 @@ from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_there
 from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
-
-if TYPE_CHECKING:
-    from raglift.cli.labels import Generate
-
 
 _LINES = (".jsonl", ".ndjson")
 _NOTHING = 1

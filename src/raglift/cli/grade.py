@@ -6,10 +6,11 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import attributes, print_json
+from raglift.cli.labels import Grade, Sample
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.cli.saving import load_runs
 from raglift.datasets.jsonl import write_queries
@@ -27,16 +28,12 @@ from raglift.grading.rubrics import check_relevant_from
 from raglift.grading.sampled_units import Estimand, check_estimand, metrics_to_correct, sampled_units
 from raglift.rendering.terminal import print_document
 from raglift.results.comparison import compare
+from raglift.results.evaluation import Evaluation
+from raglift.types.documents import Document
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_folder, is_there
 from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
-
-if TYPE_CHECKING:
-    from raglift.cli.labels import Grade, Sample
-    from raglift.results.evaluation import Evaluation
-    from raglift.types.documents import Document
-
 
 _USUAL_SCALE = 3
 

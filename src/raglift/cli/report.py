@@ -7,13 +7,15 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote as url_quote
 
 from rich.console import Console
 
+from raglift.analysis.explanation import ExplainedHit, Explanation
 from raglift.analysis.paired_statistics import primary_of
 from raglift.cli.arguments import bounds_from, in_order
+from raglift.cli.comparing import Explain, Report
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.rendering.presenting import view_of
@@ -26,11 +28,6 @@ from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
 from raglift.utilities.limits import is_folder, is_stream, is_there, user_path
 from raglift.utilities.replacing import replacing_file
-
-if TYPE_CHECKING:
-    from raglift.analysis.explanation import ExplainedHit, Explanation
-    from raglift.cli.comparing import Explain, Report
-
 
 FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
 """What a report can be, with the ending of its file."""

@@ -5,22 +5,19 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.cli.json_output import attributes, labels_json, print_json, records
+from raglift.rendering.document import Detail
+from raglift.rendering.terminal import print_document
+from raglift.report.views.evaluation import evaluation_view
+from raglift.results.evaluation import Evaluation
+from raglift.types.rankings import StageInfo
 from raglift.utilities.display import printable
-
-if TYPE_CHECKING:
-    from raglift.results.evaluation import Evaluation
-    from raglift.types.rankings import StageInfo
 
 
 def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, following: str = "") -> None:
     """Print an evaluation: its summary, with every metric and more where details are asked for, or JSON."""
-    from raglift.rendering.document import Detail
-    from raglift.rendering.terminal import print_document
-    from raglift.report.views.evaluation import evaluation_view
-
     if json:
         print_json(as_json(evaluation))
     else:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from raglift.cli.measuring import Evaluate
 from raglift.errors import CacheError, ConfigurationError, RunError
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.results.sources import distinct_names
@@ -20,9 +20,6 @@ from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.utilities.cache import Cache, content_key
 from raglift.utilities.limits import user_path
-
-if TYPE_CHECKING:
-    from raglift.cli.measuring import Evaluate
 
 
 def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:

@@ -11,10 +11,11 @@ from functools import partial
 from importlib.resources import as_file, files
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.cli.compare import comparison_as_json, print_parts
 from raglift.cli.json_output import print_json
+from raglift.cli.pipeline import Score
 from raglift.cli.results import as_json, next_line, print_result
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
@@ -23,22 +24,18 @@ from raglift.rendering.document import Detail
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import document_parts
 from raglift.results.comparison import Comparison, compare
+from raglift.results.evaluation import Evaluation
 from raglift.running.rankings import evaluate_rankings
 from raglift.running.settings import DEFAULT_KS
 from raglift.storage.rankings import scoring
 from raglift.storage.rankings.hits import JoinedHits, read_hits
 from raglift.storage.rankings.read import is_dataset
+from raglift.storage.rankings.scoring import FileScores, RunScores
 from raglift.storage.saving import check_free
+from raglift.types.dataset import Dataset
+from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 from raglift.utilities.limits import user_path
-
-if TYPE_CHECKING:
-    from raglift.cli.pipeline import Score
-    from raglift.results.evaluation import Evaluation
-    from raglift.storage.rankings.scoring import FileScores, RunScores
-    from raglift.types.dataset import Dataset
-    from raglift.types.metric import Metric
-
 
 _EXAMPLES = files("raglift.storage.rankings") / "examples"
 

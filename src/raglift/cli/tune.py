@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from raglift.analysis.answering import Abstention, AtThreshold
+from raglift.analysis.tuning import Tuning
+from raglift.cli.comparing import Tune
 from raglift.cli.json_output import attributes, print_json, records
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.running.tuning import tune
-
-if TYPE_CHECKING:
-    from raglift.analysis.answering import Abstention, AtThreshold
-    from raglift.analysis.tuning import Tuning
-    from raglift.cli.comparing import Tune
-
 
 Number = TypeVar("Number", int, float)
 

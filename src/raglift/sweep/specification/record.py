@@ -117,8 +117,6 @@ class Sweep(MeasuringSettings):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_names_primary", self.primary is not None)
-        from raglift.sweep.specification.validation import checked
-
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         for name, value in checked(type(self), given, DEFAULTS).items():
             object.__setattr__(self, name, value)
