@@ -22,8 +22,7 @@ from raglift.metrics.parsing import parse
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER, grid
-from raglift.sweep.specification.models import DEFAULT_CHUNKER
-from raglift.sweep.specification.values import Model, as_list
+from raglift.sweep.specification.models import DEFAULT_CHUNKER, Model, as_list
 from raglift.types.dataset import Dataset
 from raglift.utilities.settings import hints_of
 from raglift.utilities.validation import Keys, faults_of, nearest, path_text, quoted, shown
