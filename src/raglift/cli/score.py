@@ -25,7 +25,7 @@ from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import document_parts
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation
-from raglift.running.rankings import evaluate_rankings
+from raglift.running.recorded import evaluate_rankings
 from raglift.running.settings import DEFAULT_KS
 from raglift.storage.rankings import scoring
 from raglift.storage.rankings.hits import JoinedHits, read_hits

@@ -23,8 +23,8 @@ from raglift.matching.rule import MatchRule
 from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
 from raglift.results.evaluation import Evaluation
-from raglift.running.session_runs import DEFAULT_SESSION_METRICS
-from raglift.running.sessions import evaluate_sessions
+from raglift.running.agents import DEFAULT_SESSION_METRICS
+from raglift.running.recorded import evaluate_sessions
 from raglift.running.settings import DEFAULT_KS
 from raglift.storage.saving import check_free
 from raglift.tracing.reading import read_traces, traces_view
