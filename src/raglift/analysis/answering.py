@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.upper_bound import depth_of, match_tables_of
@@ -27,8 +28,6 @@ from raglift.stats.risk_control import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Query
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.chunking import differently_chunked, last_hits
 from raglift.analysis.fairness import Fairness, checked_budget, made_fair, prompts_of, with_named_budget
@@ -32,8 +33,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Query

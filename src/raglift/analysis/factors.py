@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.comparison import pair_up
 from raglift.analysis.paired_statistics import TOO_SKEWED, Method, is_bounded, method_of
@@ -22,7 +23,6 @@ from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric

@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
 from raglift.analysis.costs import characters_of_hits
@@ -37,8 +38,6 @@ from raglift.types.metric import Metric, Tokens
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import interval_of
 from raglift.errors import ConfigurationError, RunError
@@ -21,7 +22,6 @@ from raglift.utilities.replacing import staging_folder
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.analysis.records import ComparisonRow, LiftRow, TagSlice
     from raglift.results.evaluation import Evaluation

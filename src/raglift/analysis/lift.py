@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import (
     Method,
@@ -37,8 +38,6 @@ from raglift.stats.intervals import CONFIDENCE, TIED, checked_integer
 from raglift.stats.paired_tests import PairedDifference, paired_differences
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.matches import MatchTable
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import as_metric, not_scored
@@ -19,8 +20,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.stats.paired_tests import PairedDifference
 
 

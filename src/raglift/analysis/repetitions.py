@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.upper_bound import rule_of
 from raglift.metrics.computing import Scores, rankings_by_stage, score
@@ -20,8 +21,6 @@ from raglift.stats.variances import VarianceComponents, variance_components
 from raglift.types.rankings import Run, Trace
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.text.tokens import TokenCounts

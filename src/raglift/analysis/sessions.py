@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.analysis.repetitions import repetition_components
@@ -30,7 +31,6 @@ from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable
@@ -15,7 +16,6 @@ from raglift.stats.paired_tests import PairedDifference, paired_difference
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.types.metric import Metric
 

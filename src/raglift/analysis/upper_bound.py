@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 from raglift.matching.coverage import Choices, Interval, characters_needed, covered_length, fewest_intervals, is_enough
@@ -24,8 +25,6 @@ from raglift.types.rankings import Inventory, Ranking
 from raglift.utilities.display import lines_text
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
@@ -30,8 +31,6 @@ from raglift.stats.paired_tests import RESAMPLES, holm
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric

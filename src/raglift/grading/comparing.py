@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 from raglift.grading.agreement_records import (
@@ -32,8 +33,6 @@ from raglift.stats.intervals import checked_fraction, checked_integer
 from raglift.stats.rank_correlation import correlation_interval, kendall_tau
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.upper_bound import rule_of
 from raglift.errors import ConfigurationError
@@ -31,8 +32,6 @@ from raglift.utilities.display import counted
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.grading.grading import Evaluations
     from raglift.results.comparison import Comparison
     from raglift.types.dataset import Dataset

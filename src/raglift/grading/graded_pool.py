@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.metrics.computing import score_rankings, title
@@ -14,8 +15,6 @@ from raglift.metrics.graded_measures import PERSISTENCE as PERSISTENCE_OF
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.grading.pooling import Pool
     from raglift.types.metric import Metric
 

@@ -14,6 +14,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import DatasetError, Fault
 from raglift.matching.matches import (
@@ -29,8 +30,6 @@ from raglift.matching.numbered import NumberedLabels, NumberedRankings, places_o
 from raglift.utilities.validation import Location, shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.numbered import Texts
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.text.normalization import normalize, normalize_with_offsets
@@ -15,8 +16,6 @@ from raglift.text.words import beginning_of, is_as_long_as
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.types.documents import Chunk, Document
     from raglift.types.labels import Passage, Query
 

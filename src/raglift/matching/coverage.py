@@ -23,10 +23,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.matches import Matches, PassageTable
     from raglift.matching.rule import MatchRule, Text
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.matching.chunk_index import touching_chunks
 from raglift.matching.coverage import Interval, covered_length, covered_matches
@@ -27,8 +28,6 @@ from raglift.text.tokens import TokenCounts
 from raglift.types.rankings import Inventory, Ranking
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.types.documents import Chunk, Document
     from raglift.types.labels import Passage, Query
 

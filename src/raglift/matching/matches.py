@@ -11,13 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.text.tokens import TokenCounts
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.rule import MatchRule
     from raglift.types.metric import Calls, Tokens
 

@@ -6,14 +6,13 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.matching.coverage import Interval, covered_length, trimmed
 from raglift.matching.matches import Direction, FactTable, PassageTable
 from raglift.text.words import beginning_of, is_as_long_as
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.rule import MatchRule, Text
     from raglift.text.normalization import NormalizedText
     from raglift.types.documents import Chunk

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 import raglift.report.views.analyses  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.answering import DELTA, RISK, Abstention, abstention
@@ -33,7 +34,6 @@ from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.analysis.records import Lift, Note, NoteKind, TagSlices
     from raglift.matching.matches import MatchTable

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.retrieval.batches import (
@@ -51,7 +52,6 @@ from raglift.utilities.cache import Cache, content_key, default_cache
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
     from raglift.types.documents import Chunk

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
 

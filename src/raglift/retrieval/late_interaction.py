@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import MissingDependency
 from raglift.retrieval.batches import (
@@ -47,8 +48,6 @@ from raglift.retrieval.models import (
 from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.utilities.cache import Cache
 
 

@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import MissingDependency, ModelError
 from raglift.retrieval.batches import parts_by_length
@@ -27,7 +28,6 @@ from raglift.utilities.display import encodable
 from raglift.utilities.threads import usable_cores
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from raglift.retrieval.embedding import Kind

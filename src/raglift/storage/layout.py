@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic_core import from_json, to_json
 
 from raglift.errors import RagliftError, RunError, is_out_of_memory
@@ -16,8 +17,6 @@ from raglift.utilities.plain_values import plain
 from raglift.utilities.validation import WrongKind
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.types.metric import Metric
 
 

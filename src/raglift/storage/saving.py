@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
@@ -35,7 +36,6 @@ from raglift.utilities.replacing import replacing_folder, unwritable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk

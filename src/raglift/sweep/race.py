@@ -11,12 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.stats.racing import Race
 
 ALPHA = 0.05

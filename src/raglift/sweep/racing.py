@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import is_bounded, method_of
 from raglift.analysis.recommendation import HeldOutCheck, held_out_check
@@ -37,8 +38,6 @@ from raglift.utilities.limits import is_folder
 from raglift.utilities.progress import notice
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell

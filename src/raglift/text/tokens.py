@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.utilities.display import encodable
@@ -22,7 +23,6 @@ from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
     import tiktoken
-    from numpy.typing import NDArray
 
 
 # tiktoken's encodings, without network access if a local copy exists.

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.datasets.documents import DocumentSource, read_documents
+from raglift.errors import Fault
 from raglift.types.anchors import whole_document
 from raglift.types.documents import Document
 from raglift.types.labels import Annotator, Passage, Query, distinct_facts
 from raglift.types.parsing import read_characters, read_name, read_string
 from raglift.utilities.strict_files import parse_text, read_text
 from raglift.utilities.validation import Location, quoted, shown
-
-if TYPE_CHECKING:
-    from raglift.errors import Fault
-
 
 PAIRS = ("queries", "corpus", "relevant_docs")
 """The fields of an EmbeddingQAFinetuneDataset."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import is_bounded
 from raglift.metrics.computing import mean_title
@@ -32,7 +33,6 @@ from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     import altair as alt
-    from numpy.typing import NDArray
 
     from raglift.analysis.records import Tradeoff
     from raglift.stats.paired_tests import PairedDifference

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from raglift.matching.numbered import NumberedLabels, all_texts, repeats_an_id, texts_at
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
@@ -15,8 +16,6 @@ from raglift.types.labels import RELEVANT
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.matching.numbered import Codes, Texts
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import bound_of, within_reach
 from raglift.errors import ConfigurationError
@@ -24,8 +25,6 @@ from raglift.utilities.limits import user_path
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.storage.rankings.columns import Labels
     from raglift.types.metric import Metric
 
