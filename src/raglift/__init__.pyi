@@ -15,8 +15,8 @@ from .retrieval.chunkers import RecursiveChunker as RecursiveChunker
 from .retrieval.embedding import build_index as build_index
 from .retrieval.retrievers import DenseRetriever as DenseRetriever
 from .running.evaluation import evaluate as evaluate
+from .running.recorded import evaluate_sessions as evaluate_sessions
 from .running.scoring import rescore as rescore
-from .running.sessions import evaluate_sessions as evaluate_sessions
 from .running.tuning import tune as tune
 from .sweep.specification.record import Sweep as Sweep
 from .tracing.reading import read_traces as read_traces

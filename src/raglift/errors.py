@@ -30,11 +30,9 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 
 class RagliftError(Exception):

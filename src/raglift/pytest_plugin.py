@@ -5,13 +5,12 @@ Nothing else of raglift is imported until a test uses one of them.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from raglift.apps.pytest_integration.evaluating import Evaluate
     from raglift.types.dataset import Dataset
 

@@ -72,7 +72,7 @@ def test_figures_of_many_things_go_on_below_where_they_are_too_wide(width: int) 
     measures = (Column[int]("half", lambda n: f"{n / 2:.3f}"), None, Column[int]("square", lambda n: f"{n * n}"))
     table = table_across(measures, range(8), lambda number: f"recursive:{number}00/0", "Numbers")
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    print_document(Document("t", "", table, ()), console)
+    print_document(Document("t", "", table, ()), console=console)
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert max(map(len, lines)) <= width
     heads = [line.split() for line in lines if "recursive:" in line]

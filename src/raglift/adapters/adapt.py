@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,6 @@ from raglift.retrieval.onnx_files import is_onnx_model
 from raglift.types.documents import Chunk, Document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.retrieval.devices import Dtype
 
 

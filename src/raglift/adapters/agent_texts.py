@@ -7,17 +7,15 @@ that was cut off is there by its beginning.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.adapters.stages import place_in
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from raglift.types.documents import Chunk
-    from raglift.types.rankings import Hit
 
 
 _LEAST = 40

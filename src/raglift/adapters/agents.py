@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,6 @@ from raglift.types.rankings import Call, Ranking, StageTrace
 from raglift.types.sessions import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from raglift.adapters.call_tree import CallTree
     from raglift.types.documents import Chunk
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -13,8 +14,6 @@ from raglift.errors import UnsupportedSystem
 from raglift.utilities.plugins import installed, leave_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.types.documents import Chunk
 

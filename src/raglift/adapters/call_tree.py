@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from raglift.adapters.agent_texts import places_of
-from raglift.adapters.agents import Search
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from raglift.adapters.agents import Scored
-
+from raglift.adapters.agents import Scored, Search
 
 Kind = Literal["chain", "tool", "retriever", "engine", "postprocessor", "model"]
 _RETRIEVING: tuple[Kind, ...] = ("retriever", "engine", "postprocessor")

@@ -6,13 +6,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from raglift.types.rankings import Hit, Ranking
+from raglift.types.rankings import Call, Hit, Ranking
 from raglift.utilities.plain_values import plain_metadata
 from raglift.utilities.secrets import KnownSecrets, secrets_of_environment
 
 if TYPE_CHECKING:
     from raglift.types.documents import Chunk
-    from raglift.types.rankings import Call
     from raglift.types.sessions import Session
 
 

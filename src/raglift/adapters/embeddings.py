@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import is_of, secrets_of, server_of
 from raglift.retrieval.batches import BATCH_SIZE
-from raglift.retrieval.embedding import Embedder, SentenceTransformerEmbedder
+from raglift.retrieval.embedding import Embedder, Kind, SentenceTransformerEmbedder
 from raglift.retrieval.models import EMBEDDED_MODEL, MINILM, nearly
 from raglift.retrieval.onnx_files import is_onnx_model
 from raglift.retrieval.onnx_models import OnnxEmbedder
@@ -19,12 +21,7 @@ from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.retrieval.devices import Dtype
-    from raglift.retrieval.embedding import Kind
 
 
 _TEXTS_PER_REQUEST = 64

@@ -6,14 +6,10 @@ import copy
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.base import is_from
-from raglift.types.filters import ANY_OF, EQUALS
-
-if TYPE_CHECKING:
-    from raglift.types.filters import Condition, Filter, Value
-
+from raglift.types.filters import ANY_OF, EQUALS, Condition, Filter, Value
 
 # LangChain: each store has a form of its own, which goes into `search_kwargs`.
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever, document_id, excerpt
 from raglift.adapters.base import Adapter, finite, is_count, is_from
@@ -30,16 +30,10 @@ from raglift.adapters.haystack_components import (
 )
 from raglift.adapters.overriding import are_async, asked_whole, base_from, overridden
 from raglift.adapters.results import results_in
-from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import UnsupportedSystem
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from raglift.adapters.stages import Stage
-
 
 DOCUMENT_KEYS = ("source_id", "doc_id", "document_id", "file_path", "file_name", "source")
 """Where a document's id is looked for in `meta`; `source_id` is what Haystack's splitters write."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 from raglift.adapters.base import is_count, is_from
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 DEPTH_NAMES = ("top_k", "top_k_per_retriever")
 """Inputs of a component that say how many documents come back."""

@@ -39,13 +39,12 @@ from raglift.adapters.overriding import (
     on_object,
     overridden,
 )
-from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import UnsupportedSystem
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-    from raglift.adapters.stages import Stage
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
 

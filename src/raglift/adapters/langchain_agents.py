@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.agents import FrameworkAgent, Scored
+from raglift.adapters.agents import FrameworkAgent, Scored, UnderWay
 from raglift.adapters.call_tree import CallNode, CallTree
 from raglift.adapters.langchain_documents import scored_documents
 from raglift.adapters.results import WITHOUT_ARTIFACTS, documents_of_artifact, is_tool_message, lists_in, results_in
@@ -20,7 +20,6 @@ from raglift.errors import QueryFailed, UnsupportedSystem
 from raglift.utilities.display import describe_error
 
 if TYPE_CHECKING:
-    from raglift.adapters.agents import UnderWay
     from raglift.adapters.langchain_chains import Asking
     from raglift.types.sessions import Session
 

@@ -18,12 +18,11 @@ from raglift.adapters.llama_index_nodes import Candidates, chunk_of, scored_node
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
 from raglift.adapters.overriding import are_async, asked_whole, base_from, base_named, definer, overridden
 from raglift.adapters.results import wrapper
-from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import UnsupportedSystem
 from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
-    from raglift.adapters.stages import Stage
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
 

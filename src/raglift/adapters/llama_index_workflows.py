@@ -10,14 +10,14 @@ of spans is registered while an agent runs, and told by a tag which of the calls
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from raglift.adapters.agents import FrameworkAgent, Scored
+from raglift.adapters.agents import FrameworkAgent, Scored, UnderWay
 from raglift.adapters.base import is_from
 from raglift.adapters.call_tree import CallNode, CallTree
 from raglift.adapters.functions import chunk_and_score
@@ -27,9 +27,6 @@ from raglift.errors import UnsupportedSystem
 from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from raglift.adapters.agents import UnderWay
     from raglift.types.sessions import Session
 
 

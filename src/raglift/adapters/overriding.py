@@ -7,10 +7,8 @@ it one system, which is asked as a whole.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def overridden(obj: Any, known: type[Any], names: Iterable[str]) -> tuple[str, ...]:

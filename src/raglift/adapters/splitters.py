@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.references import imported, made_by
 from raglift.errors import ConfigurationError, order_to_stop
-from raglift.retrieval.chunkers import CHUNKERS, Chunker, chunks_at, parse_chunker
+from raglift.retrieval.chunkers import CHUNKERS, Chunker, Span, chunks_at, parse_chunker
 from raglift.retrieval.headings import HEADINGS, ContextualChunker
-from raglift.types.documents import Chunk
+from raglift.types.documents import Chunk, Document
 from raglift.utilities.display import describe_error, short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from raglift.retrieval.chunkers import Span
-    from raglift.types.documents import Document
 
 
 def locate_pieces(text: str, pieces: Sequence[str]) -> list[Span | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from raglift.adapters.clearing import Clearing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.adapters.agents import FrameworkAgent
     from raglift.adapters.policy import Policy
     from raglift.retrieval.rerankers import AsyncQueryReranker, QueryReranker, Reranker

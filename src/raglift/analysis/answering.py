@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.upper_bound import depth_of, match_tables_of
@@ -26,10 +28,6 @@ from raglift.stats.risk_control import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Query
 

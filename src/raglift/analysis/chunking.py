@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
     from raglift.types.rankings import Hit, Inventory

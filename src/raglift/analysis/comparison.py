@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.chunking import differently_chunked, last_hits
-from raglift.analysis.fairness import checked_budget, made_fair, prompts_of, with_named_budget
+from raglift.analysis.fairness import Fairness, checked_budget, made_fair, prompts_of, with_named_budget
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
+    Method,
     bound_of,
     interval_of,
     minimum_detectable_effect,
@@ -21,25 +24,17 @@ from raglift.analysis.paired_statistics import (
     within_reach,
 )
 from raglift.analysis.records import ComparisonRow
-from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
+from raglift.analysis.shared_queries import SharedQueries, baseline_of, check_same_rule, named, shared_queries
 from raglift.analysis.upper_bound import rule_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
 from raglift.metrics.registry import MEASURES
-from raglift.stats.paired_tests import holm, paired_differences
+from raglift.stats.paired_tests import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.analysis.fairness import Fairness
-    from raglift.analysis.paired_statistics import Method
-    from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
-    from raglift.stats.paired_tests import PairedDifference
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
 

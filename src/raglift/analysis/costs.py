@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from raglift.analysis.chunking import last_hits
 from raglift.analysis.paired_statistics import scored
@@ -14,10 +16,6 @@ from raglift.analysis.records import SystemCost, Tradeoff
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -12,26 +12,22 @@ import numpy as np
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
-from raglift.matching.matches import Direction
+from raglift.matching.matches import Direction, MatchTable
 from raglift.matching.rule import Text
 from raglift.metrics.computing import compute, score
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
 from raglift.metrics.session_prefixes import calls_of_prefixes
 from raglift.rendering.presenting import Presentable
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
-    from raglift.matching.matches import MatchTable
     from raglift.metrics.measure import Measure
     from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
-    from raglift.types.rankings import Hit
 
 
 # Explanation of one query's score: which hit covers which passage, and its gain.

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.comparison import pair_up
-from raglift.analysis.paired_statistics import TOO_SKEWED, is_bounded, method_of
+from raglift.analysis.paired_statistics import TOO_SKEWED, Method, is_bounded, method_of
 from raglift.analysis.shared_queries import check_same_rule, named, shared_queries
 from raglift.analysis.warnings import few_queries
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable
-from raglift.stats.grid_effects import factor_effects
+from raglift.stats.grid_effects import GridEffects, PairEffects, factor_effects
 from raglift.stats.simultaneous import METHOD
 from raglift.types.labels import PEOPLE, LabelSources
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from raglift.analysis.paired_statistics import Method
     from raglift.results.evaluation import Evaluation
-    from raglift.stats.grid_effects import GridEffects, PairEffects
     from raglift.types.metric import Metric
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
 from raglift.analysis.costs import characters_of_hits
-from raglift.analysis.paired_statistics import bound_of
+from raglift.analysis.paired_statistics import Method, bound_of
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.errors import ConfigurationError
@@ -36,11 +38,6 @@ from raglift.types.metric import Metric, Tokens
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.analysis.paired_statistics import Method
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import Ranking, Run, Trace
 from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.types.filters import Filter
     from raglift.types.labels import Query
-    from raglift.types.rankings import Run, Trace
 
 
 _NAMED = 3

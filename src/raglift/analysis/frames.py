@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import interval_of
 from raglift.errors import ConfigurationError, RunError
@@ -18,11 +21,7 @@ from raglift.utilities.limits import is_there, user_path
 from raglift.utilities.replacing import staging_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.analysis.records import ComparisonRow, LiftRow, TagSlice
     from raglift.results.evaluation import Evaluation

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import (
+    Method,
     bound_of,
     interval_of,
     method_of,
@@ -32,18 +35,12 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
 from raglift.stats.intervals import CONFIDENCE, TIED, checked_integer
-from raglift.stats.paired_tests import paired_differences
+from raglift.stats.paired_tests import PairedDifference, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.analysis.paired_statistics import Method
     from raglift.matching.matches import MatchTable
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
-    from raglift.stats.paired_tests import PairedDifference
     from raglift.types.labels import Query
     from raglift.types.metric import Metric
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from raglift.analysis.chunking import index_share
 from raglift.analysis.filters import filter_notes
 from raglift.analysis.paired_statistics import primary_of
-from raglift.analysis.records import Note
+from raglift.analysis.records import Note, NoteKind
 from raglift.analysis.truncation import read_in_part_notes
 from raglift.analysis.unjudged import unjudged_of, unjudged_text
 from raglift.analysis.warnings import changed_hits_notes
@@ -23,9 +24,6 @@ from raglift.text.occurrences import find_occurrences
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from raglift.analysis.records import NoteKind
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.upper_bound import attainable_facts, depth_of, match_tables_of, rule_of
 from raglift.metrics.measure import first_satisfactions
@@ -16,7 +17,6 @@ from raglift.types.labels import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation

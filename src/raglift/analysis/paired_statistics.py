@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import as_metric, not_scored
@@ -18,10 +20,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.stats.paired_tests import PairedDifference
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from raglift.text.tokens import EstimatedTokens, is_encoding_available
 from raglift.types.metric import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.matching.matches import MatchTable
     from raglift.results.comparison import Comparison
     from raglift.stats.intervals import Interval

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first, costs_of
-from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import bound_of, verdict, within_reach
+from raglift.analysis.outcomes import OutcomeFacts, failure_analysis
+from raglift.analysis.paired_statistics import Method, bound_of, verdict, within_reach
 from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of
 from raglift.rendering.presenting import Presentable
 from raglift.stats.best_of_many import best_of_many
-from raglift.stats.margins import MARGIN, checked_margin, lower_bounds, non_inferiority
-from raglift.stats.paired_tests import FEWEST_CHECKED, paired_difference
+from raglift.stats.margins import MARGIN, NonInferiority, checked_margin, lower_bounds, non_inferiority
+from raglift.stats.paired_tests import FEWEST_CHECKED, PairedDifference, paired_difference
 from raglift.types.labels import PEOPLE, LabelSources
 from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.paired_statistics import Method
     from raglift.analysis.records import ComparisonRow
     from raglift.results.comparison import Comparison
-    from raglift.stats.margins import NonInferiority
-    from raglift.stats.paired_tests import PairedDifference
 
 
 # Whether queries that took no part in a choice confirm or contradict it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -18,8 +19,6 @@ NoteKind = Literal["failed", "unjudged", "primary", "read in part", "changed hit
 did not read to the end, hits of rerankers that are not their candidates, and queries that were asked again."""
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
     from raglift.analysis.paired_statistics import Method

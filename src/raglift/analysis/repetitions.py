@@ -6,31 +6,26 @@ of one query are not independent of each other. How much runs differ is told by 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.upper_bound import rule_of
-from raglift.metrics.computing import rankings_by_stage, score
+from raglift.metrics.computing import Scores, rankings_by_stage, score
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.session_prefixes import match_run
-from raglift.stats.variances import variance_components
-from raglift.types.rankings import Trace
+from raglift.stats.variances import VarianceComponents, variance_components
+from raglift.types.rankings import Run, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from raglift.matching.rule import MatchRule
-    from raglift.metrics.computing import Scores
     from raglift.results.evaluation import Evaluation
-    from raglift.stats.variances import VarianceComponents
     from raglift.text.tokens import TokenCounts
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
-    from raglift.types.rankings import Run
 
 
 def over_repetitions(

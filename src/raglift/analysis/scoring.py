@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -13,20 +14,16 @@ from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.matching.match import match_rankings, span_upper_bound_of
 from raglift.matching.origins import candidates_alone, with_changed_hits
 from raglift.metrics.budgets import context_totals
-from raglift.metrics.computing import counts_tokens, rankings_by_stage, score
+from raglift.metrics.computing import Scores, counts_tokens, rankings_by_stage, score
 from raglift.metrics.registry import MEASURES
 from raglift.metrics.session_prefixes import match_run
 from raglift.stats.intervals import TIED
-from raglift.text.tokens import EstimatedTokens
+from raglift.text.tokens import EstimatedTokens, TokenCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.matching.matches import MatchTable
     from raglift.matching.rule import MatchRule
-    from raglift.metrics.computing import Scores
     from raglift.results.evaluation import Evaluation
-    from raglift.text.tokens import TokenCounts
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric
     from raglift.types.rankings import Ranking, Run

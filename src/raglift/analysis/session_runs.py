@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.fairness import token_counter
 from raglift.analysis.repetitions import further_runs
@@ -18,10 +19,6 @@ from raglift.metrics.session_prefixes import match_run, rank_in_call
 from raglift.text.normalization import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
     from raglift.types.rankings import Run

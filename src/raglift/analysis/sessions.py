@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.analysis.repetitions import repetition_components
@@ -28,10 +30,7 @@ from raglift.text.tokens import EstimatedTokens
 from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import pandas as pd
-    from numpy.typing import NDArray
 
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
-from raglift.types.labels import LabelSources
+from raglift.types.labels import Fact, LabelSources, Passage, Query
 from raglift.types.rankings import CANDIDATES
 from raglift.utilities.display import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from raglift.results.evaluation import Evaluation
-    from raglift.types.labels import Fact, Passage, Query
 
 
 # Whether systems can be compared: the queries they share, and how they were scored.

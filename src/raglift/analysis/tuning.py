@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import Interval, checked_integer, mean_interval
-from raglift.stats.paired_tests import paired_difference
+from raglift.stats.paired_tests import PairedDifference, paired_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from raglift.stats.paired_tests import PairedDifference
     from raglift.types.metric import Metric
 
     Numbers = NDArray[np.float64]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.matching.matches import Direction, FactTable, Matches, MatchTable, PassageTable, Satisfactions
@@ -16,10 +18,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
-from raglift.matching.coverage import Choices, characters_needed, covered_length, fewest_intervals, is_enough
+from raglift.matching.coverage import Choices, Interval, characters_needed, covered_length, fewest_intervals, is_enough
 from raglift.matching.match import match_rankings
 from raglift.matching.overlap import PassageMatch, match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.computing import compute, rankings_by_stage
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.session_prefixes import match_run
-from raglift.types.labels import PEOPLE, LabelSources
-from raglift.types.rankings import Ranking
+from raglift.types.labels import PEOPLE, LabelSources, Passage, Query
+from raglift.types.rankings import Inventory, Ranking
 from raglift.utilities.display import lines_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.matching.coverage import Interval
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
-    from raglift.types.labels import Passage, Query
-    from raglift.types.rankings import Inventory
 
     _Curve: TypeAlias = NDArray[np.int64]
 

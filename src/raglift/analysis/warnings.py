@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import differ_in_length, hit_length
 from raglift.analysis.paired_statistics import TOO_SKEWED, outweighed_text
-from raglift.analysis.shared_queries import named
+from raglift.analysis.shared_queries import SharedQueries, named
 from raglift.analysis.truncation import read_in_part_notes
-from raglift.analysis.unjudged import unjudged_text
+from raglift.analysis.unjudged import Unjudged, unjudged_text
 from raglift.analysis.upper_bound import rule_of
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
@@ -18,19 +19,14 @@ from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import FEW_QUERIES, FEWEST_CHECKED
 from raglift.text.tokens import DEFAULT_ENCODING
 from raglift.text.words import language_name
-from raglift.types.metric import Tokens
+from raglift.types.metric import Metric, Tokens
 from raglift.utilities.display import TRUNCATED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from raglift.analysis.comparison import Paired
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import ComparisonRow, LiftRow
-    from raglift.analysis.shared_queries import SharedQueries
-    from raglift.analysis.unjudged import Unjudged
     from raglift.results.evaluation import Evaluation
-    from raglift.types.metric import Metric
     from raglift.types.rankings import Run, Vocabulary
 
 

@@ -8,6 +8,7 @@ with what it means and the k it was taken at.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import DCG, IDCG, NDCG
 from raglift.metrics.rank_measures import AP, F1, RR, HitRate, Precision, Recall
-from raglift.rendering.document import Column, Detail, table_from
+from raglift.rendering.document import Column, Detail, Table, table_from
 from raglift.rendering.terminal import print_document, write
 from raglift.report.views.evaluation import evaluation_view
 from raglift.retrieval.embedding import build_index
@@ -25,19 +26,15 @@ from raglift.retrieval.models import CROSS_ENCODER
 from raglift.retrieval.retrievers import DenseRetriever
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of
-from raglift.types.labels import passage_text
+from raglift.types.labels import Query, passage_text
 from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rich.console import Console
 
     from raglift.analysis.explanation import ExplainedHit
-    from raglift.rendering.document import Table
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
-    from raglift.types.labels import Query
     from raglift.types.metric import Metric
 
 
@@ -103,7 +100,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
             _heading(console, 5, f"Rerank them: {stage.system}")
     show_metrics(evaluation, settings.k, console)
     _heading(console, 9, "All of it, at every depth")
-    print_document(evaluation_view(evaluation, detail=Detail.DETAILS), console, Detail.DETAILS)
+    print_document(evaluation_view(evaluation, detail=Detail.DETAILS), Detail.DETAILS, console=console)
     return evaluation
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import raglift.auditing.view  # noqa: F401 — makes the view of an audit known
 from raglift.adapters.splitters import as_chunker
-from raglift.analysis.upper_bound import best_facts_at, requirements_of
+from raglift.analysis.upper_bound import Overlaps, best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.auditing.labels import (
+    Label,
+    Occurrences,
     about_resolution,
     audit_labels,
     chunks_read_in_part,
@@ -22,10 +25,10 @@ from raglift.auditing.labels import (
 )
 from raglift.auditing.records import Attainable, Audit, ChunkingAudit
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
-from raglift.matching.chunk_index import Places, find_places, touching_chunks
+from raglift.matching.chunk_index import Places, Touches, find_places, touching_chunks
 from raglift.matching.matches import Direction
 from raglift.matching.nearest import lost_labels_note
-from raglift.matching.overlap import cover_passage, match_passage
+from raglift.matching.overlap import PassageMatch, cover_passage, match_passage
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule, Text
 from raglift.retrieval.models import EMBEDDED_MODEL
@@ -34,15 +37,6 @@ from raglift.retrieval.vocabulary import vocabularies
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
 from raglift.types.labels import Passage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from raglift.analysis.upper_bound import Overlaps
-    from raglift.auditing.labels import Label, Occurrences
-    from raglift.matching.chunk_index import Touches
-    from raglift.matching.overlap import PassageMatch
-
 
 # The effect of a chunking on labels: how they are split across chunks, and the upper bound of recall.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.auditing.records import Finding, Nearest, Place
-from raglift.matching.chunk_index import find_places
+from raglift.auditing.records import Finding, Kind, Nearest, Place
+from raglift.matching.chunk_index import Places, find_places
 from raglift.matching.nearest import nearest_passages
 from raglift.matching.overlap import SHORTEST_OVERLAP, longest_overlap
 from raglift.retrieval.onnx_models import OnnxEmbedder
@@ -22,10 +23,6 @@ from raglift.utilities.progress import track
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from raglift.auditing.records import Kind
-    from raglift.matching.chunk_index import Places
     from raglift.types.anchors import Resolution
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk, Document

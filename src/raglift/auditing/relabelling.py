@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from raglift.auditing.labels import find_occurrences
+from raglift.auditing.labels import Occurrences, find_occurrences
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError
 from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
@@ -17,10 +19,6 @@ from raglift.utilities.strict_files import decode_lines, parse_object, read_byte
 from raglift.utilities.validation import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from raglift.auditing.labels import Occurrences
     from raglift.auditing.records import Place
     from raglift.types.documents import Document
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from raglift.auditing.records import KINDS, PLACEMENTS, Audit
+from raglift.auditing.records import KINDS, PLACEMENTS, Audit, ChunkingAudit, Finding, Kind
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, table_across, table_from
 from raglift.rendering.presenting import view_of, whole
 from raglift.report.format import number_text, percent_text
 from raglift.utilities.display import counted
 from raglift.utilities.validation import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from raglift.auditing.records import ChunkingAudit, Finding, Kind
-
 
 _SHOWN = 20
 """As many findings of a kind are shown."""

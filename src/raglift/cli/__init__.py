@@ -6,14 +6,11 @@ import errno
 import io
 import sys
 import warnings
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.cli.exits import INTERRUPTED, drop_output
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _MODELS_KEPT = "what the models finished is kept: the same command continues from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import typer
 
 from raglift.auditing.dataset_audit import audit
-from raglift.auditing.records import KINDS, PLACEMENTS
-from raglift.auditing.relabelling import relabel
+from raglift.auditing.records import KINDS, PLACEMENTS, Audit, ChunkingAudit, Finding, Place
+from raglift.auditing.relabelling import Form, Relabelling, relabel
 from raglift.auditing.view import audit_view, faults_view
 from raglift.cli.arguments import CHUNKER
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import attributes, labels_json, print_json
+from raglift.cli.labels import AuditDataset, Relabel
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
 from raglift.datasets.formats.own import documents_of
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
+from raglift.rendering.document import Document
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.report.page.rendering import Page, write_page
 from raglift.utilities.display import lines_text, printable
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.validation import quoted
-
-if TYPE_CHECKING:
-    from raglift.auditing.records import Audit, ChunkingAudit, Finding, Place
-    from raglift.auditing.relabelling import Form, Relabelling
-    from raglift.cli.labels import AuditDataset, Relabel
-    from raglift.rendering.document import Document
-
 
 _BROKEN = 1
 _UNUSABLE = 2
@@ -54,8 +49,6 @@ def run(request: AuditDataset) -> None:
 
 def _check(source: str, request: AuditDataset) -> tuple[dict[str, Any], int]:
     """Load, audit, print unless in JSON; return what JSON has of it, and the exit code."""
-    from rich.console import Console
-
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
     path, documents = user_path(source), request.documents
@@ -72,7 +65,7 @@ def _check(source: str, request: AuditDataset) -> tuple[dict[str, Any], int]:
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if not request.as_json:
-        print_document(view_of(audited), Console())
+        print_document(view_of(audited))
     _write_page(audit_view(audited, most=1000), request)  # of each kind; JSON has all
     return _as_json(audited), _BROKEN if request.strict and audited.broken else 0
 

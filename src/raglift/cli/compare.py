@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
 
 from raglift.analysis.costs import has_costs
+from raglift.analysis.records import Lift, TagSlices
 from raglift.analysis.truncation import truncation_of
 from raglift.cli.arguments import checked_budget, in_order
+from raglift.cli.comparing import Compare
 from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.errors import ConfigurationError
-from raglift.rendering.document import Detail
+from raglift.rendering.document import Detail, Part
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import as_text, document_parts, write
 from raglift.report.fairness import fairness_sentences
-from raglift.results.comparison import compare
-from raglift.results.evaluation import load_evaluation
+from raglift.results.comparison import Comparison, compare
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.utilities.display import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from raglift.analysis.records import Lift, TagSlices
-    from raglift.cli.comparing import Compare
-    from raglift.rendering.document import Part
-    from raglift.results.comparison import Comparison
-    from raglift.results.evaluation import Evaluation
 
 
 def run(request: Compare) -> None:
@@ -89,8 +85,6 @@ def _one_run(request: Compare) -> None:
 
 def print_parts(parts: Iterable[Part], slices: TagSlices | None = None) -> None:
     """Print in colours to a terminal, and plain text to anything else."""
-    from rich.console import Console
-
     console = Console()
     every = [*parts, *(["", *document_parts(view_of(slices))] if slices is not None else [])]
     if console.is_terminal:

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
 
 from raglift.cli.json_output import attributes, print_json
+from raglift.cli.labels import Convert, FetchCorpus, ListCorpora, ShowCorpus
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
-from raglift.datasets.formats.catalogue import FORMATS, recognize_format
-from raglift.datasets.formats.writing import write_dataset
+from raglift.datasets.formats.catalogue import FORMATS, FormatName, FormatOptions, recognize_format
+from raglift.datasets.formats.writing import WrittenFormat, write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.rendering.document import table_of
 from raglift.rendering.terminal import write
+from raglift.types.dataset import Dataset
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import user_path
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.cli.labels import Convert, FetchCorpus, ListCorpora, ShowCorpus
-    from raglift.datasets.formats.catalogue import FormatName, FormatOptions
-    from raglift.datasets.formats.writing import WrittenFormat
-    from raglift.types.dataset import Dataset
 
 
 def list_all(request: ListCorpora) -> None:
     """Print the corpora in a table."""
-    from rich.console import Console
-
     if request.as_json:
         print_json([_corpus_json(corpus) for corpus in known_corpora()])
         return
@@ -42,8 +37,6 @@ def list_all(request: ListCorpora) -> None:
 
 def show(request: ShowCorpus) -> None:
     """Print all that is known of one corpus."""
-    from rich.console import Console
-
     corpus = find_corpus(request.name)
     if request.as_json:
         print_json(_corpus_json(corpus))
@@ -78,8 +71,6 @@ def _facts(corpus: Corpus) -> list[tuple[str, str]]:
 
 def fetch_text(request: FetchCorpus) -> None:
     """Download a corpus's text; not where it is at hand in a folder of the user's."""
-    from rich.console import Console
-
     name, url = request.name, request.url
     corpus = find_corpus(name)
     _, target = corpus.text_to_fetch()
@@ -98,8 +89,6 @@ def fetch_text(request: FetchCorpus) -> None:
 
 def _print_resolution(dataset: Dataset, path: Path, *, as_json: bool) -> None:
     """Say whether all labels resolve in the text, and which do so in other words or are left out."""
-    from rich.console import Console
-
     resolution = dataset.resolution
     if as_json:
         print_json({"path": str(path), "labels_left_out": resolution.left_out, "notes": resolution.notes})

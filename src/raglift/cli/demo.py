@@ -5,39 +5,38 @@ from __future__ import annotations
 import shlex
 import sys
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from rich.console import Console
 
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
 from raglift.cli.evaluate import chunker_of, indexed, numbered_steps, numbers_of_hits, system_of
 from raglift.cli.json_output import print_json
+from raglift.cli.measuring import Demo, Walkthrough
 from raglift.cli.results import as_json as evaluation_as_json
+from raglift.datasets.corpora.catalogue import find_corpus
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MissingDependency, RagliftError
 from raglift.metrics.graded_measures import NDCG
 from raglift.rendering.document import Detail
+from raglift.rendering.terminal import print_document
 from raglift.report.format import outcome_text
+from raglift.report.views.evaluation import evaluation_view
+from raglift.results.evaluation import Evaluation
 from raglift.retrieval.models import CROSS_ENCODER
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
 from raglift.storage.saving import check_free
 from raglift.text.normalization import normalize
+from raglift.types.dataset import Dataset
+from raglift.types.labels import Query
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_folder, is_there
 from raglift.utilities.replacing import unwritable
 from raglift.utilities.validation import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from rich.console import Console
-
-    from raglift.cli.measuring import Demo, Walkthrough
-    from raglift.results.evaluation import Evaluation
-    from raglift.types.dataset import Dataset
-    from raglift.types.labels import Query
-
 
 CORPUS = "lighthouse"
 """The corpus of the demonstration."""
@@ -57,10 +56,6 @@ def run(request: Demo) -> None:
     Raises:
         ConfigurationError: the folder holds something else than an earlier demonstration, or cannot be written.
     """
-    from rich.console import Console
-
-    from raglift.datasets.loading import load_dataset
-
     page, saved = request.output / "report.html", request.output / "run"
     _check_free(request.output, page, saved)
     dataset = load_dataset(CORPUS)
@@ -124,15 +119,11 @@ def _show(evaluation: Evaluation, request: Demo, console: Console, following: Se
     if request.as_json:
         print_json(evaluation_as_json(evaluation))
         return
-    from raglift.datasets.corpora.catalogue import find_corpus
-    from raglift.rendering.terminal import print_document
-    from raglift.report.views.evaluation import evaluation_view
-
     view = evaluation_view(evaluation, detail=Detail.SUMMARY)
     documents, questions = (len(part) for part in (evaluation.dataset.documents, evaluation.dataset))
     sizes = f"{counted(documents, 'document')}, {counted(questions, 'question')}"
     about = f"{find_corpus(CORPUS).descriptor.title} (fictional): {sizes}"
-    print_document(replace(view, about=(about,), sections=(), warnings=(), notes=()), console)
+    print_document(replace(view, about=(about,), sections=(), warnings=(), notes=()), console=console)
     console.print(f"\n{_facts(evaluation)}\n", markup=False, highlight=False)
     for line in following:  # not wrapped: paths and commands are copied
         console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
@@ -165,10 +156,6 @@ def _most_changed(evaluation: Evaluation) -> str:
 
 def run_walkthrough(request: Walkthrough) -> None:
     """Load the corpus, choose the questions, walk through."""
-    from rich.console import Console
-
-    from raglift.datasets.loading import load_dataset
-
     chunker = chunker_of(request.chunker)
     parts = system_of("dense", request.embedding, chunker, dtype=request.dtype, device=request.device)
     *smaller, k = sorted(numbers_of_hits(request.k))

@@ -5,45 +5,40 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import Stopped
+from raglift.cli.measuring import Evaluate
 from raglift.cli.results import next_line, print_result
 from raglift.cli.saving import Unfinished, keep
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth
+from raglift.results.evaluation import Evaluation
 from raglift.retrieval.batches import BATCH_SIZE, checked_batch_size
-from raglift.retrieval.chunkers import CHUNKERS
-from raglift.retrieval.devices import require_device, resolve_device, resolve_dtype
+from raglift.retrieval.chunkers import CHUNKERS, Chunker
+from raglift.retrieval.devices import Dtype, require_device, resolve_device, resolve_dtype
 from raglift.retrieval.retrievers import parse_retriever
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
 from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.systems import LocalSystem, build_retriever, load_system
+from raglift.storage.saving import check_free
+from raglift.types.dataset import Dataset
+from raglift.types.metric import Calls, Tokens
 from raglift.utilities.display import short_repr
 from raglift.utilities.progress import step, steps
 from raglift.utilities.settings import fields_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-
-    from raglift.cli.measuring import Evaluate
-    from raglift.results.evaluation import Evaluation
-    from raglift.retrieval.chunkers import Chunker
-    from raglift.retrieval.devices import Dtype
-    from raglift.types.dataset import Dataset
-    from raglift.types.metric import Calls, Tokens
-
 
 _CODE_SHOWN = 80
 _SIZE = "1000/100"
@@ -52,9 +47,6 @@ _SIZE = "1000/100"
 
 def run(request: Evaluate) -> None:
     """Load, evaluate, save, print."""
-    from raglift.datasets.loading import load_dataset
-    from raglift.storage.saving import check_free
-
     parts, settings = local_system(request), _settings(request)
     dataset = load_dataset(
         request.dataset, documents=request.documents, encoding=request.encoding, include=request.include

@@ -1,14 +1,10 @@
-"""How output and commands end: exit codes, what cannot be written, and the width of a line."""
+"""How output and commands end: exit codes, and what cannot be written."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as a shell has it."""
@@ -20,11 +16,6 @@ class Stopped(SystemExit):
     def __init__(self, how_to_continue: str) -> None:
         super().__init__(INTERRUPTED)
         self.how_to_continue = how_to_continue
-
-
-def has_width(console: Console) -> bool:
-    """Whether lines are to be wrapped: on a terminal, or where `COLUMNS` says how wide one is."""
-    return console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
 
 
 def drop_output() -> None:

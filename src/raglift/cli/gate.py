@@ -7,29 +7,24 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from raglift.cli.arguments import bounds_from, checked_budget
 from raglift.cli.exits import drop_output
 from raglift.cli.json_output import gate_json, print_json
+from raglift.cli.pipeline import Gate
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import GateError, without_commands
-from raglift.gating.deciding import gate
+from raglift.gating.deciding import GateResult, gate
 from raglift.gating.records import Outcome
 from raglift.gating.view import gate_view
 from raglift.rendering.terminal import document_text, print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.results.sources import distinct_names
+from raglift.types.dataset import Dataset
 from raglift.utilities.limits import resolved, user_path
-
-if TYPE_CHECKING:
-    from raglift.cli.pipeline import Gate
-    from raglift.gating.deciding import GateResult
-    from raglift.types.dataset import Dataset
-
 
 _OPTIONS = {
     "minimum": "--min",
@@ -185,6 +180,4 @@ def _print(result: GateResult, request: Gate) -> None:
     elif _is_github(request):
         sys.stdout.write(without_commands(document_text(gate_view(result))) + annotations)
     else:
-        from rich.console import Console
-
-        print_document(gate_view(result), Console())
+        print_document(gate_view(result))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate, generation_view
+from raglift.apps.generation.engine import MOST_TRIES, Generation, estimate_generation, generate, generation_view
 from raglift.apps.generation.questions import parse_styles
 from raglift.cli.json_output import attributes, print_json
+from raglift.cli.labels import Generate
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError
@@ -20,13 +22,6 @@ from raglift.utilities.limits import is_there
 from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.apps.generation.engine import Generation
-    from raglift.cli.labels import Generate
-
-
 _LINES = (".jsonl", ".ndjson")
 _NOTHING = 1
 """The exit code if no question was accepted: nothing is wrong with the command, so it is not 2."""
@@ -34,8 +29,6 @@ _NOTHING = 1
 
 def run(request: Generate) -> None:
     """Say what it would take, let questions be written, write them, print the report."""
-    from rich.console import Console
-
     require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     styles = ",".join(request.styles)
@@ -64,7 +57,7 @@ def run(request: Generate) -> None:
     if request.as_json:
         print_json(_as_json(generation))
     else:
-        print_document(generation_view(generation), Console())
+        print_document(generation_view(generation))
     if not len(generation.dataset):
         reason = f"no question was accepted, so {output} was not written: the report says what was discarded, and why"
         sys.stderr.write(f"raglift: {printable(reason)}\n")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import attributes, print_json
+from raglift.cli.labels import Grade, Sample
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.cli.saving import load_runs
 from raglift.datasets.jsonl import write_queries
@@ -15,35 +18,22 @@ from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
 from raglift.grading.batch import NoAnswer
 from raglift.grading.correction import correct
-from raglift.grading.correction_records import correction_view
-from raglift.grading.grading import estimate_grading, grade
-from raglift.grading.grading_text import grading_view
-from raglift.grading.human_grades import read_human_sample, sample_for_grading
+from raglift.grading.correction_records import Correction, correction_view
+from raglift.grading.grading import Graded, estimate_grading, grade
+from raglift.grading.grading_text import GradingSummary, grading_view
+from raglift.grading.human_grades import HumanSample, read_human_sample, sample_for_grading
 from raglift.grading.labels import placed
-from raglift.grading.pooling import pool
+from raglift.grading.pooling import Pool, pool
 from raglift.grading.rubrics import check_relevant_from
-from raglift.grading.sampled_units import check_estimand, metrics_to_correct, sampled_units
+from raglift.grading.sampled_units import Estimand, check_estimand, metrics_to_correct, sampled_units
 from raglift.rendering.terminal import print_document
 from raglift.results.comparison import compare
+from raglift.results.evaluation import Evaluation
+from raglift.types.documents import Document
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_folder, is_there
 from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from raglift.cli.labels import Grade, Sample
-    from raglift.grading.correction_records import Correction
-    from raglift.grading.grading import Graded
-    from raglift.grading.grading_text import GradingSummary
-    from raglift.grading.human_grades import HumanSample
-    from raglift.grading.pooling import Pool
-    from raglift.grading.sampled_units import Estimand
-    from raglift.results.evaluation import Evaluation
-    from raglift.types.documents import Document
-
 
 _USUAL_SCALE = 3
 
@@ -124,16 +114,14 @@ def _finish(
     request: Grade, summary: GradingSummary, documents: Sequence[Document], correction: Correction | None
 ) -> None:
     """Write the labels and print what they come to, and what to do with them."""
-    from rich.console import Console
-
     _write(request, summary, documents)
     if request.as_json:
         corrected = {} if correction is None else {"correction": correction.about() | {"figures": correction.rows()}}
         print_json(_as_json(summary) | corrected)
     else:
-        print_document(grading_view(summary), Console())
+        print_document(grading_view(summary))
         if correction is not None:
-            print_document(correction_view(correction), Console())
+            print_document(correction_view(correction))
     runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
     output = shlex.quote(str(request.output))
     _say(f"labels written to {output}; next:")

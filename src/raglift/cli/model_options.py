@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from raglift.cli.exits import Stopped
 from raglift.errors import ConfigurationError
-from raglift.llm.language_models import language_model
+from raglift.grading.batch import Estimate
+from raglift.llm.language_models import LanguageModel, language_model
 from raglift.utilities.display import printable, short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from raglift.grading.batch import Estimate
-    from raglift.llm.language_models import LanguageModel
-    from raglift.utilities.retrying import RetryPolicy
+from raglift.utilities.retrying import RetryPolicy
 
 
 def model_of(

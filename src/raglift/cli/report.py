@@ -7,16 +7,19 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote as url_quote
 
+from rich.console import Console
+
+from raglift.analysis.explanation import ExplainedHit, Explanation
 from raglift.analysis.paired_statistics import primary_of
 from raglift.cli.arguments import bounds_from, in_order
-from raglift.cli.exits import has_width
+from raglift.cli.comparing import Explain, Report
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.rendering.presenting import view_of
-from raglift.rendering.terminal import WIDTH, print_document
+from raglift.rendering.terminal import print_document
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.layout import RUN
@@ -25,11 +28,6 @@ from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
 from raglift.utilities.limits import is_folder, is_stream, is_there, user_path
 from raglift.utilities.replacing import replacing_file
-
-if TYPE_CHECKING:
-    from raglift.analysis.explanation import ExplainedHit, Explanation
-    from raglift.cli.comparing import Explain, Report
-
 
 FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
 """What a report can be, with the ending of its file."""
@@ -213,8 +211,6 @@ def explain(request: Explain) -> None:
     Raises:
         ConfigurationError: no question, or options that do not go together.
     """
-    from rich.console import Console
-
     if request.query is None:
         raise ConfigurationError(
             f"explain: found no question; expected the id of one, as raglift explain {request.run} q17"
@@ -225,10 +221,9 @@ def explain(request: Explain) -> None:
         print_json(_explanation_json(explanation))
         return
     selected = explanation if request.every else _at_one_depth(explanation, evaluation)
-    console = Console()
-    print_document(view_of(selected), console, width=console.width if has_width(console) else WIDTH)
+    print_document(view_of(selected), by_columns=True)
     if len(selected.metrics) < len(explanation.metrics):
-        console.print(f"\n--all shows all {len(explanation.metrics)} metrics")
+        Console().print(f"\n--all shows all {len(explanation.metrics)} metrics")
 
 
 def _at_one_depth(explanation: Explanation, evaluation: Evaluation) -> Explanation:

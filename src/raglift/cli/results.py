@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from raglift.cli.json_output import attributes, labels_json, print_json, records
+from raglift.rendering.document import Detail
+from raglift.rendering.terminal import print_document
+from raglift.report.views.evaluation import evaluation_view
+from raglift.results.evaluation import Evaluation
+from raglift.types.rankings import StageInfo
 from raglift.utilities.display import printable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.results.evaluation import Evaluation
-    from raglift.types.rankings import StageInfo
 
 
 def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, following: str = "") -> None:
     """Print an evaluation: its summary, with every metric and more where details are asked for, or JSON."""
-    from rich.console import Console
-
-    from raglift.rendering.document import Detail
-    from raglift.rendering.terminal import print_document
-    from raglift.report.views.evaluation import evaluation_view
-
     if json:
         print_json(as_json(evaluation))
     else:
         detail = Detail.DETAILS if details else Detail.SUMMARY
-        print_document(evaluation_view(evaluation, detail=detail), Console(), detail)
+        print_document(evaluation_view(evaluation, detail=detail), detail)
         sys.stdout.write(f"\n{printable(following)}\n" if following else "")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from raglift.cli.measuring import Evaluate
 from raglift.errors import CacheError, ConfigurationError, RunError
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.results.sources import distinct_names
 from raglift.running.answers import FILE
 from raglift.running.systems import identity_of
@@ -19,12 +20,6 @@ from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.utilities.cache import Cache, content_key
 from raglift.utilities.limits import user_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from raglift.cli.measuring import Evaluate
-    from raglift.results.evaluation import Evaluation
 
 
 def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:

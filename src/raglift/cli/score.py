@@ -5,14 +5,17 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import as_file, files
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from raglift.cli.compare import comparison_as_json, print_parts
 from raglift.cli.json_output import print_json
+from raglift.cli.pipeline import Score
 from raglift.cli.results import as_json, next_line, print_result
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
@@ -20,28 +23,19 @@ from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.rendering.document import Detail
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import document_parts
-from raglift.results.comparison import compare
-from raglift.running.rankings import evaluate_rankings
+from raglift.results.comparison import Comparison, compare
+from raglift.results.evaluation import Evaluation
+from raglift.running.recorded import evaluate_rankings
 from raglift.running.settings import DEFAULT_KS
 from raglift.storage.rankings import scoring
-from raglift.storage.rankings.hits import read_hits
+from raglift.storage.rankings.hits import JoinedHits, read_hits
 from raglift.storage.rankings.read import is_dataset
+from raglift.storage.rankings.scoring import FileScores, RunScores
 from raglift.storage.saving import check_free
+from raglift.types.dataset import Dataset
+from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 from raglift.utilities.limits import user_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from raglift.cli.pipeline import Score
-    from raglift.results.comparison import Comparison
-    from raglift.results.evaluation import Evaluation
-    from raglift.storage.rankings.hits import JoinedHits
-    from raglift.storage.rankings.scoring import FileScores, RunScores
-    from raglift.types.dataset import Dataset
-    from raglift.types.metric import Metric
-
 
 _EXAMPLES = files("raglift.storage.rankings") / "examples"
 

@@ -5,33 +5,29 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from raglift.cli.comparing import Rescore
 from raglift.cli.evaluate import depths
 from raglift.cli.json_output import print_json
+from raglift.cli.pipeline import Export, Metrics, Track
 from raglift.cli.results import print_result
 from raglift.cli.saving import keep
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
-from raglift.metrics.listing import MeasureEntry, list_measures, show_measure
+from raglift.metrics.listing import MeasureEntry, MeasureList, list_measures, show_measure
 from raglift.metrics.registry import MEASURES
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.scoring import rescore
 from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import named_in_spec
 from raglift.storage.rankings.exporting import export
+from raglift.storage.rankings.forms import WrittenForm
 from raglift.storage.saving import check_free
+from raglift.types.dataset import Dataset
 from raglift.types.metric import Metric
 from raglift.utilities.limits import resolved, user_path
-
-if TYPE_CHECKING:
-    from raglift.cli.comparing import Rescore
-    from raglift.cli.pipeline import Export, Metrics, Track
-    from raglift.metrics.listing import MeasureList
-    from raglift.results.evaluation import Evaluation
-    from raglift.storage.rankings.forms import WrittenForm
-    from raglift.types.dataset import Dataset
 
 
 def run_export(request: Export) -> None:

@@ -7,25 +7,20 @@ import signal
 import sys
 import threading
 import webbrowser
-from typing import TYPE_CHECKING
+from socket import socket
 
 from raglift.apps.mcp_server.evaluating import end_evaluations
 from raglift.apps.mcp_server.serving import make_server
 from raglift.apps.mcp_server.workspace import Workspace
-from raglift.apps.review.page import check_installed
+from raglift.apps.review.page import Desk, check_installed
 from raglift.apps.review.server import listen, open_review, serve
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.exits import INTERRUPTED
+from raglift.cli.labels import Review
+from raglift.cli.pipeline import Mcp
 from raglift.cli.saving import load_runs
 from raglift.datasets.loading import load_documents
 from raglift.utilities.display import printable
-
-if TYPE_CHECKING:
-    from socket import socket
-
-    from raglift.apps.review.page import Desk
-    from raglift.cli.labels import Review
-    from raglift.cli.pipeline import Mcp
 
 
 def serve_agents(request: Mcp) -> None:

@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from rich.console import Console
+
 from raglift.cli.arguments import checked_budget
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
@@ -16,10 +18,10 @@ from raglift.rendering.document import Detail
 from raglift.rendering.terminal import print_document
 from raglift.retrieval.devices import checked_device
 from raglift.stats.margins import checked_margin
-from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
-from raglift.sweep.planning import print_plan
-from raglift.sweep.result import FIGURES
-from raglift.sweep.specification.record import load_sweep
+from raglift.sweep.engine import EngineName, load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.planning import Plan, print_plan
+from raglift.sweep.result import FIGURES, SweepResult
+from raglift.sweep.specification.record import Sweep, load_sweep
 from raglift.sweep.view import sweep_view
 from raglift.sweep.view_sections import effects_json
 from raglift.utilities.display import printable
@@ -27,14 +29,9 @@ from raglift.utilities.limits import is_folder
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
     from raglift.cli.comparing import RunSweep
-    from raglift.sweep.engine import EngineName
-    from raglift.sweep.planning import Plan
     from raglift.sweep.records import CellResult
-    from raglift.sweep.result import SweepResult
-    from raglift.sweep.specification.record import Sweep
 
 
 _FIELDS = {"dataset": "dataset", "k": "ks", "match": "match", "budget": "budget"}
@@ -44,8 +41,6 @@ _SOME_FAILED = 1
 
 def run(request: RunSweep) -> None:
     """Check, plan, run, print; of a sweep's folder, print what is there."""
-    from rich.console import Console
-
     _check(request)
     if is_folder(request.file):
         show(request)
@@ -122,13 +117,11 @@ def _with_margin(result: SweepResult, request: RunSweep) -> SweepResult:
 
 
 def _print(result: SweepResult, request: RunSweep) -> None:
-    from rich.console import Console
-
     if request.as_json:
         print_json(_as_json(result))
         return
     detail = Detail.DETAILS if request.details else Detail.SUMMARY
-    print_document(sweep_view(result, detail=detail), Console(), detail)
+    print_document(sweep_view(result, detail=detail), detail)
     if len(result.finished) > 1:
         sys.stdout.write(f"\n{printable(_next_line(result))}\n")
 

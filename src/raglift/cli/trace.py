@@ -5,37 +5,34 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.cli.evaluate import depths
 from raglift.cli.json_output import print_json
+from raglift.cli.measuring import Trace
 from raglift.cli.results import as_json, next_line, print_result
 from raglift.cli.saving import keep
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.matching.rule import MatchRule
 from raglift.rendering.document import Detail
-from raglift.running.session_runs import DEFAULT_SESSION_METRICS
-from raglift.running.sessions import evaluate_sessions
+from raglift.rendering.terminal import print_document
+from raglift.results.evaluation import Evaluation
+from raglift.running.agents import DEFAULT_SESSION_METRICS
+from raglift.running.recorded import evaluate_sessions
 from raglift.running.settings import DEFAULT_KS
 from raglift.storage.saving import check_free
-from raglift.tracing.reading import read_traces
+from raglift.tracing.reading import read_traces, traces_view
 from raglift.tracing.receiver import TraceReceiver
+from raglift.tracing.records import TraceImport
+from raglift.types.dataset import Dataset
 from raglift.utilities.display import counted, printable
 from raglift.utilities.progress import notice, show_status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raglift.cli.measuring import Trace
-    from raglift.results.evaluation import Evaluation
-    from raglift.tracing.records import TraceImport
-    from raglift.types.dataset import Dataset
-
 
 _FOLDER = Path("raglift-traces")
 _LOOKS_EACH, _STRAGGLERS = 0.1, 1.0
@@ -169,13 +166,8 @@ def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None)
         found = None if evaluation is None else as_json(evaluation)
         print_json({"traces": traces_json(imported), "evaluation": found})
         return
-    from rich.console import Console
-
-    from raglift.rendering.terminal import print_document
-    from raglift.tracing.reading import traces_view
-
     detail = Detail.DETAILS if request.details else Detail.SUMMARY
-    print_document(traces_view(imported), Console(), detail)
+    print_document(traces_view(imported), detail)
     if evaluation is not None:
         sys.stdout.write("\n")
         print_result(evaluation, json=False, details=request.details, following=next_line(request.output))

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from raglift.cli.exits import has_width
+from raglift.analysis.answering import Abstention, AtThreshold
+from raglift.analysis.tuning import Tuning
+from raglift.cli.comparing import Tune
 from raglift.cli.json_output import attributes, print_json, records
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import view_of
-from raglift.rendering.terminal import WIDTH, print_document
+from raglift.rendering.terminal import print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.running.tuning import tune
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from raglift.analysis.answering import Abstention, AtThreshold
-    from raglift.analysis.tuning import Tuning
-    from raglift.cli.comparing import Tune
-
 
 Number = TypeVar("Number", int, float)
 
@@ -42,13 +37,10 @@ def run(request: Tune) -> None:
 
 
 def _show(found: object, as_json: dict[str, Any], request: Tune) -> None:
-    from rich.console import Console
-
     if request.as_json:
         print_json(as_json)
         return
-    console = Console()
-    print_document(view_of(found), console, width=console.width if has_width(console) else WIDTH)
+    print_document(view_of(found), by_columns=True)
 
 
 def _tuned(request: Tune) -> Tuning:

@@ -6,13 +6,14 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.cli.exits import drop_output
 from raglift.cli.json_output import attributes, labels_json, print_json, records
+from raglift.cli.labels import UpdateLabels
 from raglift.datasets.corpora.catalogue import QUERIES
 from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.datasets.formats.catalogue import recognize_format
@@ -24,18 +25,15 @@ from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.report.page.rendering import check_page_free, write_page
 from raglift.results.evaluation import load_evaluation
+from raglift.types.dataset import Dataset
+from raglift.updating.attribution import MetricChange
 from raglift.updating.deciding import text_hash
 from raglift.updating.page import update_page
+from raglift.updating.records import LabelUpdate, UpdatedPassage
 from raglift.updating.update import update_labels
 from raglift.updating.writing import check_target, history_path, place_json, proof_of
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_file, is_folder, is_stream, resolved, user_path
-
-if TYPE_CHECKING:
-    from raglift.cli.labels import UpdateLabels
-    from raglift.types.dataset import Dataset
-    from raglift.updating.attribution import MetricChange
-    from raglift.updating.records import LabelUpdate, UpdatedPassage
 
 _OPEN = 1
 _DECISIONS = "decisions.jsonl"
@@ -173,9 +171,7 @@ def _print(
 
 
 def _print_view(result: Any) -> None:
-    from rich.console import Console
-
-    print_document(view_of(result), Console())
+    print_document(view_of(result))
 
 
 def _next_line(update: LabelUpdate, request: UpdateLabels, written: Path | None) -> str:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias, cast
 
 from raglift.datasets.folders import read_file, read_folder
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.types.dataset import check_documents
 from raglift.types.documents import Document
 from raglift.types.parsing import read_characters, read_id
 from raglift.utilities.limits import is_file, is_folder, is_stream, user_path
 from raglift.utilities.strict_files import check_encoding, parse_object, stream_lines
 from raglift.utilities.validation import Location, quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-    from typing import TextIO
-
-    from raglift.errors import Fault
-
 
 # Documents as JSON Lines: raglift's own `documents.jsonl`, and the `corpus.jsonl` of a BEIR folder.
 

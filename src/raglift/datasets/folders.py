@@ -7,25 +7,20 @@ import io
 import logging
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePosixPath
+from typing import Any
 from zipfile import ZipFile
 
-from raglift.errors import DocumentWarning, MissingDependency
+from raglift.errors import DocumentWarning, Fault, MissingDependency
 from raglift.types.documents import PAGE_BREAK, Document
 from raglift.utilities.display import counted, listed, printable
 from raglift.utilities.limits import allowed, is_file, most_bytes, resolved
 from raglift.utilities.progress import track
 from raglift.utilities.strict_files import decode_document, read_bytes
 from raglift.utilities.validation import Location, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from raglift.errors import Fault
 
 
 @dataclass(frozen=True)

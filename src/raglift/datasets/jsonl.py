@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.formats.rows import PACKED, read_packed
-from raglift.errors import DatasetError
-from raglift.types.anchors import Resolution, Sources
-from raglift.types.labels import IRRELEVANT, RELEVANT
+from raglift.errors import DatasetError, Fault
+from raglift.types.anchors import InexactQuote, Resolution, Sources, UnresolvedLabel
+from raglift.types.labels import IRRELEVANT, RELEVANT, Fact, Passage, Query
 from raglift.types.parsing import read_query
 from raglift.utilities.limits import user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_file
@@ -17,14 +20,7 @@ from raglift.utilities.strict_files import decode_lines, parse_object, read_byte
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from raglift.errors import Fault
-    from raglift.types.anchors import InexactQuote, UnresolvedLabel
     from raglift.types.documents import Document
-    from raglift.types.labels import Fact, Passage, Query
 
 
 # The queries file: JSON Lines, one query on each line, read strictly.

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from raglift.datasets.corpora.catalogue import DESCRIPTOR, QUERIES, Corpus, find_corpus, known_corpora, read_corpus
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import DocumentSource, read_documents
 from raglift.datasets.formats.catalogue import (
     FORMATS,
+    FormatName,
     FormatOptions,
     named_format,
     read_format,
@@ -25,11 +28,6 @@ from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path
 from raglift.utilities.settings import declare_keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.catalogue import FormatName
     from raglift.types.documents import Document
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import is_bounded, is_quality
 from raglift.errors import ConfigurationError
@@ -15,10 +14,6 @@ from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
 from raglift.types.metric import Metric
 from raglift.utilities.display import printable, short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}
 """Figures in seconds, and the field of a stage's latency that holds each."""

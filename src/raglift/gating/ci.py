@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,8 +17,6 @@ from raglift.rendering.terminal import document_text
 from raglift.utilities.display import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.gating.deciding import GateResult
 
 

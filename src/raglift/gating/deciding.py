@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.analysis.paired_statistics import method_of
+from raglift.analysis.paired_statistics import Method, method_of
 from raglift.analysis.shared_queries import check_same_queries, named, system_name
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
 from raglift.gating.ci import gate_annotations, gate_junit
-from raglift.gating.records import FailedQuery, Outcome
+from raglift.gating.records import Check, FailedQuery, Outcome, Regression
 from raglift.gating.regressions import regressions_of
 from raglift.gating.values import check_of, with_metrics
 from raglift.gating.view import gate_view
@@ -19,10 +20,6 @@ from raglift.results.evaluation import Evaluation
 from raglift.types.dataset import Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from raglift.analysis.paired_statistics import Method
-    from raglift.gating.records import Check, Regression
     from raglift.types.metric import Metric
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
     TOO_SKEWED,
+    Method,
     method_text,
     minimum_detectable_effect,
     outweighed_text,
@@ -23,18 +26,12 @@ from raglift.metrics.computing import mean_title
 from raglift.metrics.prompt_measures import RecallArea
 from raglift.report.format import number_text
 from raglift.report.sentences import comparison_sentence
-from raglift.results.comparison import compare
+from raglift.results.comparison import Comparison, compare
 from raglift.stats.paired_tests import RESAMPLES, holm
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.analysis.paired_statistics import Method
     from raglift.matching.matches import MatchTable
-    from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
-from raglift.gating.records import ROUNDING, Outcome
+from raglift.gating.records import ROUNDING, Check, Outcome, Regression
 from raglift.metrics.computing import mean_title
 from raglift.report.format import decimals_of, difference_text, level, number_text, p_equation
 from raglift.report.sentences import detectable_effect_text
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.paired_statistics import Method
     from raglift.gating.deciding import GateResult
-    from raglift.gating.records import Check, Regression
     from raglift.types.rankings import Hit
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import LATENCIES
+from raglift.gating.bounds import LATENCIES, Bound
 from raglift.gating.records import Check
 from raglift.metrics.registry import MEASURES
 from raglift.running.scoring import rescore
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raglift.gating.bounds import Bound
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

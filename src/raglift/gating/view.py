@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from raglift.report.format import decimals_of, level, number_text, p_text, stage
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.gating.deciding import GateResult
     from raglift.gating.records import Check, FailedQuery, RegressedQuery, Regression
     from raglift.types.rankings import Hit

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from raglift.rendering.document import Document, Section, table_of
+from raglift.rendering.document import Document, Section, Table, table_of
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.cells import figure_cell
 from raglift.report.format import interval_text
 from raglift.stats.intervals import Interval
 from raglift.stats.paired_tests import FEW_QUERIES
 from raglift.utilities.display import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from raglift.rendering.document import Table
-
 
 # Agreement of two annotators beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -13,18 +14,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from pydantic import BaseModel
 
 from raglift.errors import ModelOutputError, ModelUnavailable
-from raglift.llm.replies import Usage, count_tokens
-from raglift.utilities.cache import content_key, default_cache
+from raglift.llm.replies import FilledPrompt, Usage, count_tokens
+from raglift.utilities.cache import Cache, content_key, default_cache
 from raglift.utilities.progress import track
 from raglift.utilities.retrying import stopped_by
 from raglift.utilities.threads import LOOK_UP, WorkerPool, require_concurrency
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-
     from raglift.llm.language_models import LanguageModel
-    from raglift.llm.replies import FilledPrompt
-    from raglift.utilities.cache import Cache
 
 
 _TOKENS_OF_A_CHAT = 12

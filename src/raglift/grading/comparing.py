@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 from raglift.grading.agreement_records import (
@@ -21,7 +24,7 @@ from raglift.grading.agreement_records import (
     relevant_or_not,
 )
 from raglift.grading.labels import labels_of_people
-from raglift.grading.pooling import label_grades, systems_of
+from raglift.grading.pooling import Pool, label_grades, systems_of
 from raglift.metrics.computing import mean_of, title
 from raglift.metrics.parsing import as_metric
 from raglift.report.format import confidence_text
@@ -30,12 +33,6 @@ from raglift.stats.intervals import checked_fraction, checked_integer
 from raglift.stats.rank_correlation import correlation_interval, kendall_tau
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from numpy.typing import NDArray
-
-    from raglift.grading.pooling import Pool
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

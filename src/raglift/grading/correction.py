@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.upper_bound import rule_of
 from raglift.errors import ConfigurationError
@@ -16,9 +17,9 @@ from raglift.grading.correction_records import CorrectedFigure, Correction
 from raglift.grading.graded_pool import gain_of_grades, values_by_query, weights_of
 from raglift.grading.grading import Graded
 from raglift.grading.human_grades import HumanSample, read_human_sample, runs_of
-from raglift.grading.pooling import label_grades, pool, systems_of
+from raglift.grading.pooling import Pool, label_grades, pool, systems_of
 from raglift.grading.rubrics import check_relevant_from
-from raglift.grading.sampled_units import check_estimand, metrics_to_correct, sampled_units
+from raglift.grading.sampled_units import Estimand, SampledUnits, check_estimand, metrics_to_correct, sampled_units
 from raglift.stats.intervals import CONFIDENCE, Interval, checked_fraction, checked_integer
 from raglift.stats.prediction_powered import (
     FEWEST_SAMPLED,
@@ -31,11 +32,7 @@ from raglift.utilities.display import counted
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from raglift.grading.grading import Evaluations
-    from raglift.grading.pooling import Pool
-    from raglift.grading.sampled_units import Estimand, SampledUnits
     from raglift.results.comparison import Comparison
     from raglift.types.dataset import Dataset
     from raglift.types.metric import Metric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ from raglift.stats.paired_tests import FEW_QUERIES
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
 
     from raglift.stats.intervals import Interval

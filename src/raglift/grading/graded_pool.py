@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.metrics.computing import score_rankings, title
@@ -13,10 +15,6 @@ from raglift.metrics.graded_measures import PERSISTENCE as PERSISTENCE_OF
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.grading.pooling import Pool
     from raglift.types.metric import Metric
 

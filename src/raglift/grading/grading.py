@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from raglift.grading.batch import CONCURRENCY, NoAnswer, ask_all, estimate
+from raglift.grading.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate
 from raglift.grading.comparing import agreement
-from raglift.grading.grading_text import grading_view, summarize
+from raglift.grading.grading_text import GradingSummary, grading_view, summarize
 from raglift.grading.labels import labelled_queries
-from raglift.grading.pooling import check_pool
+from raglift.grading.pooling import Pool, PooledChunk, check_pool
 from raglift.grading.rubrics import SCALES, check_relevant_from, relevance_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.types.checking import has_words
 from raglift.types.dataset import Dataset
-from raglift.types.labels import Annotator
+from raglift.types.labels import Annotator, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from raglift.grading.agreement_records import Agreement
-    from raglift.grading.batch import Estimate
-    from raglift.grading.grading_text import GradingSummary
-    from raglift.grading.pooling import Pool, PooledChunk
     from raglift.grading.prompts import Prompt
     from raglift.llm.replies import FilledPrompt, Usage
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
-    from raglift.types.labels import Query
     from raglift.utilities.cache import Cache
 
     Evaluations: TypeAlias = Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]

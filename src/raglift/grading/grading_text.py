@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.upper_bound import rule_of
-from raglift.grading.agreement_records import agreement_view
+from raglift.grading.agreement_records import Agreement, SystemAgreement, agreement_view
 from raglift.grading.comparing import system_agreement
 from raglift.grading.labels import labels_of_people
 from raglift.grading.pooling import systems_of
@@ -22,9 +23,6 @@ from raglift.utilities.display import counted, listed
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from raglift.grading.agreement_records import Agreement, SystemAgreement
     from raglift.grading.grading import Evaluations, Graded
     from raglift.metrics.computing import Scores
     from raglift.types.dataset import Dataset

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -23,10 +26,6 @@ from raglift.utilities.strict_files import decode_lines, parse_object, read_byte
 from raglift.utilities.validation import Location, faults_of, quoted, shown
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from raglift.grading.grading import Evaluations
     from raglift.matching.rule import MatchRule
     from raglift.types.labels import Query

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.grading.pooling import label_grades
+from raglift.grading.pooling import Pool, PooledQuery, label_grades
 from raglift.matching.provenance import Provenance
 from raglift.text.normalization import normalize
 from raglift.types.checking import FARTHEST
 from raglift.types.dataset import Dataset
-from raglift.types.labels import Fact, Passage
+from raglift.types.labels import Annotator, Fact, Passage, Query
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from raglift.grading.pooling import Pool, PooledQuery
     from raglift.matching.rule import MatchRule
     from raglift.types.documents import Chunk, Document
-    from raglift.types.labels import Annotator, Query
 
 
 def labelled_queries(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,8 +17,6 @@ from raglift.types.labels import Query
 from raglift.utilities.display import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from raglift.types.documents import Chunk
     from raglift.types.rankings import Ranking
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from raglift.errors import ConfigurationError
 from raglift.grading.graded_pool import frame_of, is_sum_over_hits
-from raglift.grading.human_grades import HumanSample, frame_hash
+from raglift.grading.human_grades import HumanSample, SampledPair, frame_hash
 from raglift.metrics.computing import title
 from raglift.metrics.parsing import as_metric
 from raglift.stats.prediction_powered import FEWEST_SAMPLED
@@ -15,9 +16,6 @@ from raglift.utilities.display import counted, listed
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from raglift.grading.human_grades import SampledPair
     from raglift.grading.pooling import Pool
     from raglift.types.metric import Metric
 

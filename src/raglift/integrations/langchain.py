@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from langchain_core.embeddings import Embeddings
 
 from raglift.adapters.embeddings import embedder_by_name
-from raglift.retrieval.embedding import embed
+from raglift.retrieval.embedding import Kind, embed
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.utilities.cache import default_cache
-
-if TYPE_CHECKING:
-    from raglift.retrieval.embedding import Kind
 
 
 class LangChainEmbeddings(Embeddings):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from raglift.adapters.embeddings import embedder_by_name
-from raglift.retrieval.embedding import Embedder, embed
+from raglift.retrieval.embedding import Embedder, Kind, embed
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.utilities.cache import default_cache
-
-if TYPE_CHECKING:
-    from raglift.retrieval.embedding import Kind
 
 
 class LlamaIndexEmbedding(BaseEmbedding):

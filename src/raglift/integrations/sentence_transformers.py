@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,6 @@ from raglift.types.labels import Fact, Passage, Query
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sentence_transformers import SentenceTransformer
 
     from raglift.results.evaluation import Evaluation

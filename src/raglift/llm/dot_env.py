@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from raglift.errors import ConfigurationError
@@ -14,10 +14,6 @@ from raglift.utilities.display import printable
 from raglift.utilities.limits import is_file, is_there, resolved
 from raglift.utilities.progress import notice
 from raglift.utilities.secrets import is_secret_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
 
 KEYS = frozenset(
     {

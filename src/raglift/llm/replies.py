@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -18,10 +18,6 @@ from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
 from raglift.utilities.secrets import SHORTEST_SECRET, may_hold_secrets
 from raglift.utilities.validation import faults_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Form = TypeVar("Form", bound=BaseModel)
 

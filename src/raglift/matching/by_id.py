@@ -7,13 +7,14 @@ code, and only those that match are visited again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, compress, count
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import DatasetError, Fault
 from raglift.matching.matches import (
@@ -29,10 +30,6 @@ from raglift.matching.numbered import NumberedLabels, NumberedRankings, places_o
 from raglift.utilities.validation import Location, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from raglift.matching.numbered import Texts
 
 

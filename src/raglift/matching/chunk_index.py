@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.text.normalization import normalize, normalize_with_offsets
@@ -14,10 +16,6 @@ from raglift.text.words import beginning_of, is_as_long_as
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.types.documents import Chunk, Document
     from raglift.types.labels import Passage, Query
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.matching.chunk_index import touching_chunks
-from raglift.matching.coverage import covered_length, covered_matches
+from raglift.matching.coverage import Interval, covered_length, covered_matches
 from raglift.matching.matches import (
     Direction,
     FactTable,
@@ -16,25 +18,18 @@ from raglift.matching.matches import (
     Matches,
     MatchTable,
     PassageTable,
+    Satisfactions,
     SpanUpperBound,
     satisfactions_of,
 )
 from raglift.matching.overlap import best_covered, cover_passage, covered_characters, shared_by_offsets
-from raglift.matching.rule import Text
+from raglift.matching.rule import MatchRule, Text
 from raglift.text.tokens import TokenCounts
-from raglift.types.rankings import Inventory
+from raglift.types.rankings import Inventory, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.matching.coverage import Interval
-    from raglift.matching.matches import Satisfactions
-    from raglift.matching.rule import MatchRule
     from raglift.types.documents import Chunk, Document
     from raglift.types.labels import Passage, Query
-    from raglift.types.rankings import Ranking
 
 
 # The matches of one chunk with the labels of a query.

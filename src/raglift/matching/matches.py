@@ -5,20 +5,18 @@ Rows are sorted by query, then rank. A rank is 1 for the first hit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.text.tokens import TokenCounts
 from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.matching.rule import MatchRule
     from raglift.types.metric import Calls, Tokens
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
 from raglift.text.occurrences import Occurrences, Patterns
 from raglift.types.documents import Document
 from raglift.utilities.display import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.text.normalization import NormalizedText
 
 
 class SimilarPassage(NamedTuple):

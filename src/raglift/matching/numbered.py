@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     Codes: TypeAlias = NDArray[np.signedinteger[Any]]
     Texts: TypeAlias = pa.Array | NDArray[np.object_]

@@ -17,21 +17,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from raglift.text.normalization import normalize
 from raglift.text.words import is_as_long_as
 from raglift.types.documents import Chunk
-from raglift.types.rankings import CANDIDATES, ChangedHits, Hit, Ranking
+from raglift.types.rankings import CANDIDATES, ChangedHits, Hit, Ranking, Run, StageTrace
 from raglift.utilities.display import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raglift.types.rankings import Run, StageTrace
-
 
 KEPT, EXCERPT, CHANGED, REPEATED, ADDED = "kept", "excerpt", "changed", "repeated", "added"
 _NOT_CANDIDATES = (CHANGED, REPEATED, ADDED)

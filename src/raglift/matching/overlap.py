@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from raglift.matching.coverage import covered_length, trimmed
-from raglift.matching.matches import Direction
+from raglift.matching.coverage import Interval, covered_length, trimmed
+from raglift.matching.matches import Direction, FactTable, PassageTable
 from raglift.text.words import beginning_of, is_as_long_as
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from numpy.typing import NDArray
-
-    from raglift.matching.coverage import Interval
-    from raglift.matching.matches import FactTable, PassageTable
     from raglift.matching.rule import MatchRule, Text
     from raglift.text.normalization import NormalizedText
     from raglift.types.documents import Chunk

@@ -9,6 +9,7 @@ with evidence that is not in the document that it names, as where a ranker merge
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
@@ -19,14 +20,11 @@ from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.text.normalization import normalize
 from raglift.text.occurrences import Patterns
 from raglift.text.words import is_as_long_as
-from raglift.types.rankings import Hit
+from raglift.types.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk, Document
-    from raglift.types.rankings import Ranking
 
 
 _Place = tuple[str | None, int | None, int | None]

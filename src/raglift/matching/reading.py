@@ -11,16 +11,14 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from raglift.matching.coverage import characters_needed, covered_length, covered_matches, trimmed
+from raglift.matching.coverage import Interval, characters_needed, covered_length, covered_matches, trimmed
 from raglift.matching.overlap import characters_until
 from raglift.matching.rule import MatchRule, Text
 from raglift.types.labels import Passage
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from raglift.matching.coverage import Interval
     from raglift.matching.matches import Matches, MatchTable, PassageTable
     from raglift.types.documents import Chunk
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from raglift.errors import ConfigurationError
-from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
 from raglift.utilities.display import short_repr
-
-if TYPE_CHECKING:
-    from raglift.text.normalization import NormalizedText
-
 
 # The match rule: the settings of matching, validated.
 

@@ -5,13 +5,12 @@ A terminal, a page, a notebook and Markdown all show the same records; none of t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     import altair as alt
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.utilities.display import printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.rendering.document import Cell, Document, Entry, Section, Table
 
 

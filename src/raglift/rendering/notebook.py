@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.rendering.document import Cell, Document, Entry, Section, Table
 
 

@@ -5,16 +5,14 @@ A view is registered for each class of results: `view_of.register(Audit, whole(a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from raglift.rendering.document import Detail, Document, Entry, Section
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
 from raglift.rendering.terminal import document_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
 
 
 @singledispatch

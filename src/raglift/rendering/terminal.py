@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from raglift.rendering.document import Detail, Line
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from raglift.rendering.document import Cell, Detail, Document, Entry, Line, Part, Section, Table
 from raglift.utilities.display import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    from raglift.rendering.document import Cell, Document, Entry, Part, Section, Table
-
 
 WIDTH = 100
 """The most columns of a table that is not printed on a terminal."""
@@ -55,9 +53,6 @@ _COMMANDS = ("::", "##")
 
 
 def _write_line(console: Console, line: Line, *, wrap: bool) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
     before, said = one_line(line.before), one_line(line.text)
     if not wrap:
         console.print(Text(before + said), soft_wrap=True)
@@ -114,8 +109,6 @@ class _Fitting:
     @property
     def widths(self) -> list[int]:
         """How wide each column is."""
-        from rich.cells import cell_len
-
         return [max(_widest(self.table, column), *map(cell_len, lines)) for column, lines in enumerate(self.titles)]
 
     @property
@@ -167,16 +160,12 @@ def _fitting(table: Table, width: int) -> _Fitting:
 
 def _lines(table: Table, column: int) -> list[str]:
     """Return the title of a column of numbers in lines, as wide as these or one word."""
-    from rich.cells import cell_len
-
     words = one_line(table.titles[column]).replace("p (", "p\u00a0(")
     room = max(_widest(table, column), *(cell_len(word) for word in words.split(" ")))
     return textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def _widest(table: Table, column: int) -> int:
-    from rich.cells import cell_len
-
     return max((cell_len(one_line(row[column].full_text)) for row in table.rows), default=0)
 
 
@@ -229,10 +218,6 @@ def _without_column(table: Table, column: int) -> Table:
 
 def _rich(fitted: _Fitting) -> RichTable:
     """Return a table as rich prints it; numbers are never broken, names are where they must."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     table = fitted.table
     shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for number, lines in enumerate(_level(fitted.titles)):
@@ -258,8 +243,6 @@ def _level(titles: Sequence[list[str]]) -> list[list[str]]:
 
 def _stacked(fitted: _Fitting, width: int) -> Iterator[Text]:
     """Yield the lines of a table whose rows have their names on lines of their own."""
-    from rich.text import Text
-
     table, widths = fitted.table, fitted.widths[1:]
     first, *titles = fitted.titles
     yield from map(Text, first)
@@ -276,8 +259,6 @@ def _stacked(fitted: _Fitting, width: int) -> Iterator[Text]:
 
 def _aligned(cells: Iterable[Text], widths: Iterable[int], table: Table) -> Text:
     """Return the cells after the first of a row, in a line."""
-    from rich.text import Text
-
     line = Text(" " * (_INDENT - _GAP))
     for column, (cell, width) in enumerate(zip(cells, widths, strict=True), start=1):
         space = " " * max(width - cell.cell_len, 0)
@@ -292,15 +273,11 @@ def _aligned(cells: Iterable[Text], widths: Iterable[int], table: Table) -> Text
 
 
 def _styled(cell: Cell) -> Text:
-    from rich.text import Text
-
     return Text(one_line(cell.full_text), style=_STYLES.get(cell.emphasis, ""))
 
 
 def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True) -> str:
     """Return lines and tables as plain text."""
-    from rich.console import Console
-
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     write(console, parts, wrap=wrap)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
@@ -310,12 +287,22 @@ def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True) -> 
 # A document as lines and tables: its verdict, tables and warnings, or all of it.
 
 
-def print_document(document: Document, console: Console, detail: Detail | None = None, *, width: int = WIDTH) -> None:
-    """Print a document, in the colours of the terminal, or as plain text to anything else."""
-    parts = document_parts(document, detail)
+def print_document(
+    document: Document, detail: Detail | None = None, *, console: Console | None = None, by_columns: bool = False
+) -> None:
+    """Print a document, in the colours of the terminal, or as plain text to anything else.
+
+    Args:
+        document: what is printed.
+        detail: how much of it; by default as much as it says itself.
+        console: where to; by default standard output.
+        by_columns: whether `COLUMNS`, if it is set, says how wide plain text is.
+    """
+    console, parts = console or Console(), document_parts(document, detail)
     if console.is_terminal:
         write(console, parts)
     elif not console.quiet:
+        width = console.width if by_columns and os.environ.get("COLUMNS", "").isdigit() else WIDTH
         console.file.write(as_text(parts, width=width) + "\n")
 
 

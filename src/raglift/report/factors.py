@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from raglift.report.format import (
 from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.factors import (
         FactorEffect,
         FactorEffects,

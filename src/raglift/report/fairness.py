@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import index_share
-from raglift.analysis.fairness import tokens_sent
+from raglift.analysis.fairness import Fairness, tokens_sent
 from raglift.analysis.paired_statistics import NOT_COMPARABLE
 from raglift.analysis.shared_queries import named
 from raglift.metrics.computing import mean_title
@@ -15,9 +16,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from raglift.analysis.fairness import Fairness
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
 

@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.filters import filter_notes
 from raglift.analysis.lift import reranker_lift
-from raglift.analysis.outcomes import failure_analysis
+from raglift.analysis.outcomes import FailureAnalysis, failure_analysis
 from raglift.analysis.paired_statistics import method_of, primary_of
-from raglift.analysis.sessions import session_analysis
-from raglift.analysis.upper_bound import headroom
+from raglift.analysis.sessions import SessionAnalysis, session_analysis
+from raglift.analysis.upper_bound import Headroom, headroom
 from raglift.analysis.warnings import few_queries, not_read
 from raglift.report.sentences import failure_analysis_depth, failure_sentence
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
-    from raglift.analysis.outcomes import FailureAnalysis
     from raglift.analysis.records import Lift
-    from raglift.analysis.sessions import SessionAnalysis
-    from raglift.analysis.upper_bound import Headroom
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

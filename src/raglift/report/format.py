@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,8 +12,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.utilities.display import BEYOND, TRUNCATED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.analysis.explanation import ExplainedHit, Explanation, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.paired_statistics import Method

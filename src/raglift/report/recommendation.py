@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENCY, ORDER, RERANKERS
 from raglift.analysis.shared_queries import named
-from raglift.analysis.truncation import truncation_mark
+from raglift.analysis.truncation import Truncation, truncation_mark
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Column, Document, Section, table_from
+from raglift.rendering.document import Cell, Column, Document, Section, Table, table_from
 from raglift.report.format import (
     brackets,
     bytes_text,
@@ -29,8 +29,6 @@ from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from raglift.analysis.recommendation import Contender, HeldOutCheck, Recommendation
-    from raglift.analysis.truncation import Truncation
-    from raglift.rendering.document import Table
     from raglift.types.metric import Metric
 
 

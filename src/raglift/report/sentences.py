@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from raglift.analysis.outcomes import failures_of
+from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts, failures_of
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
     NOT_SIGNIFICANT,
@@ -32,9 +33,6 @@ from raglift.types.rankings import CANDIDATES
 from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
     from raglift.analysis.records import ComparisonRow, Lift
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation

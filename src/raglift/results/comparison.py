@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import raglift.report.views.analyses  # noqa: F401 — makes the views of all analyses known
@@ -17,38 +19,31 @@ from raglift.analysis.comparison import (
     rows_of,
 )
 from raglift.analysis.costs import tradeoff
-from raglift.analysis.fairness import with_leads
+from raglift.analysis.fairness import Fairness, with_leads
 from raglift.analysis.frames import frame_of, per_query_frames, row_columns, verdict_of
 from raglift.analysis.lift import comparison_by_tag
 from raglift.analysis.notes import retries_note
-from raglift.analysis.paired_statistics import method_of, method_text
+from raglift.analysis.paired_statistics import Method, method_of, method_text
 from raglift.analysis.recommendation import Recommendation, recommendation
 from raglift.analysis.sessions import Agents, compared_agents
 from raglift.analysis.shared_queries import baseline_of, shared_queries
-from raglift.analysis.unjudged import unjudged_of
+from raglift.analysis.unjudged import Unjudged, unjudged_of
 from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import as_metric, not_scored
 from raglift.rendering.presenting import Presentable, view_of
 from raglift.report.views.comparison import comparison_view
-from raglift.results.sources import named_evaluations
+from raglift.results.sources import Source, named_evaluations
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.margins import MARGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import pandas as pd
 
-    from raglift.analysis.fairness import Fairness
-    from raglift.analysis.paired_statistics import Method
     from raglift.analysis.records import ComparisonRow, TagSlices, Tradeoff
-    from raglift.analysis.unjudged import Unjudged
     from raglift.matching.rule import MatchRule
     from raglift.report.charts.plots import ComparisonPlots
     from raglift.results.evaluation import Evaluation
-    from raglift.results.sources import Source
     from raglift.types.labels import LabelSources
     from raglift.types.metric import Metric
 

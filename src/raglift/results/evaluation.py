@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 import raglift.report.views.analyses  # noqa: F401 — makes the views of all analyses known
-from raglift.analysis.answering import DELTA, RISK, abstention
-from raglift.analysis.explanation import explain, over_k
+from raglift.analysis.answering import DELTA, RISK, Abstention, abstention
+from raglift.analysis.explanation import Explanation, explain, over_k
 from raglift.analysis.frames import evaluation_frame, per_query_frame
 from raglift.analysis.lift import evaluation_by_tag, lift_rows, reranker_lift
-from raglift.analysis.outcomes import failure_analysis, failures_of
-from raglift.analysis.sessions import session_analysis
+from raglift.analysis.outcomes import Failure, FailureAnalysis, failure_analysis, failures_of
+from raglift.analysis.sessions import SessionAnalysis, session_analysis
+from raglift.analysis.upper_bound import Headroom
 from raglift.analysis.upper_bound import headroom as perfect_reranker
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import Scores, named_metrics
@@ -25,29 +29,19 @@ from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import CONFIDENCE
 from raglift.storage.loading import read_evaluation
 from raglift.storage.saving import save_evaluation
-from raglift.types.rankings import CANDIDATES
+from raglift.types.rankings import CANDIDATES, Hit, Run
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from raglift.analysis.answering import Abstention
-    from raglift.analysis.explanation import Explanation
-    from raglift.analysis.outcomes import Failure, FailureAnalysis
     from raglift.analysis.records import Lift, Note, NoteKind, TagSlices
-    from raglift.analysis.sessions import SessionAnalysis
-    from raglift.analysis.upper_bound import Headroom
     from raglift.matching.matches import MatchTable
     from raglift.report.charts.plots import EvaluationPlots
     from raglift.storage.rankings.exporting import Export
     from raglift.types.dataset import Dataset
     from raglift.types.labels import LabelSources
     from raglift.types.metric import Metric
-    from raglift.types.rankings import Hit, Run
 
 
 _INTERNAL = {

@@ -6,17 +6,14 @@ import difflib
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.text.words import length_in_letters, words_of
 from raglift.utilities.display import short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 _READ = 200_000
 """Characters of all texts that are looked at."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from raglift.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
 
 # Executors: this process, or workers that it sends a function and its items to. Workers return the results to the
 # caller, and only the calling process writes to the cache.

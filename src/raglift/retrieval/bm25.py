@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,13 @@ import numpy as np
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.retrieval.analyzers import NO_LANGUAGE, Analyzer, language_of
-from raglift.types.filters import by_filter
+from raglift.types.filters import Filter, by_filter
 from raglift.types.rankings import IndexCost, Ranking
 from raglift.utilities.cache import content_key
 from raglift.utilities.display import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from raglift.types.documents import Chunk
-    from raglift.types.filters import Filter
 
 
 K1, B = 1.2, 0.75

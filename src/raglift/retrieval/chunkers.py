@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from raglift.errors import ConfigurationError
 from raglift.text.tokens import DEFAULT_ENCODING, load_encoding
-from raglift.types.documents import Chunk
+from raglift.types.documents import Chunk, Document
 from raglift.utilities.display import short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from raglift.types.documents import Document
-
 
 # The protocol of chunkers, and what they share.
 

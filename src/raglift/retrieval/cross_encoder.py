@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.errors import ConfigurationError
 from raglift.retrieval.batches import (
@@ -37,13 +38,8 @@ from raglift.retrieval.models import (
     one_thread,
     require_reachable,
 )
-from raglift.retrieval.rerankers import PairReranker, Truncated
+from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 from raglift.utilities.cache import Cache
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raglift.retrieval.rerankers import Pair
 
 
 class CrossEncoderReranker(PairReranker):

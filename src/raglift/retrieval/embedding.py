@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.retrieval.batches import (
@@ -50,9 +52,6 @@ from raglift.utilities.cache import Cache, content_key, default_cache
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
     from raglift.types.documents import Chunk

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from raglift.retrieval.chunkers import Chunker
     from raglift.types.documents import Chunk, Document
 

@@ -7,12 +7,14 @@ that needs no second model.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import MissingDependency
 from raglift.retrieval.batches import (
@@ -43,14 +45,9 @@ from raglift.retrieval.models import (
     load_sentence_transformer,
     one_thread,
 )
-from raglift.retrieval.rerankers import PairReranker, Truncated
+from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from raglift.retrieval.rerankers import Pair
     from raglift.utilities.cache import Cache
 
 

@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +23,6 @@ from raglift.retrieval.devices import CPU, OWN, require_device
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
 

@@ -11,28 +11,26 @@ and without padding, which is faster too, on as many threads as there are cores,
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import MissingDependency, ModelError
 from raglift.retrieval.batches import parts_by_length
 from raglift.retrieval.models import CROSS_ENCODER, EMBEDDED_MODEL, loading
 from raglift.retrieval.onnx_files import find_onnx_files, has_known_files, onnx_identity
-from raglift.retrieval.rerankers import PairReranker, Truncated
+from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 from raglift.utilities.display import encodable
 from raglift.utilities.threads import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from raglift.retrieval.embedding import Kind
-    from raglift.retrieval.rerankers import Pair
     from raglift.utilities.cache import Cache
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from raglift.errors import ConfigurationError
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.types.documents import Chunk
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ASKED_FOR = 10
 """A search asked for a passage that is among so many of the first."""

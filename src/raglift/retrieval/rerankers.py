@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 import struct
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntFlag
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from raglift.errors import MissingDependency, ModelError, ModelOutputError
 from raglift.retrieval.batches import BATCH_SIZE, HERE, Workers, checked_batch_size, parts_by_length
 from raglift.types.rankings import Hit, Ranking, ReadInPart
 from raglift.utilities.cache import Cache, content_key, default_cache
 from raglift.utilities.progress import track
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 # The protocols of rerankers, of one method each. A reranker that can take all queries at once implements `Reranker`; a
 # remote or framework reranker that takes one query at a time implements `QueryReranker` (or its async version). One

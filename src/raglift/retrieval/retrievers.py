@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.errors import ConfigurationError
 from raglift.retrieval.bm25 import BM25Settings
 from raglift.retrieval.exact_search import allowed_numbers, exact_search
-from raglift.types.filters import by_filter
+from raglift.types.filters import Filter, by_filter
 from raglift.types.rankings import IndexCost, Ranking
 from raglift.utilities.display import short_repr
 from raglift.utilities.validation import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.retrieval.embedding import DenseIndex, Embedder
     from raglift.types.documents import Chunk
-    from raglift.types.filters import Filter
 
 
 # The protocols of retrievers, of one method each. A retriever that can take all queries at once implements `Retriever`;

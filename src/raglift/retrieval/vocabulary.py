@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,8 +17,6 @@ from raglift.types.rankings import Vocabulary
 from raglift.utilities.limits import is_file, is_folder, user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tokenizers import Tokenizer
 
 

@@ -1,8 +1,8 @@
+from .agents import DEFAULT_SESSION_METRICS as DEFAULT_SESSION_METRICS
 from .evaluation import evaluate as evaluate
 from .evaluation import rerank as rerank
+from .recorded import evaluate_sessions as evaluate_sessions
 from .scoring import rescore as rescore
-from .session_runs import DEFAULT_SESSION_METRICS as DEFAULT_SESSION_METRICS
-from .sessions import evaluate_sessions as evaluate_sessions
 from .settings import DEFAULT_KS as DEFAULT_KS
 from .settings import Settings as Settings
 from .systems import LocalSystem as LocalSystem

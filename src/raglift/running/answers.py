@@ -6,13 +6,15 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.functions import function_of
-from raglift.adapters.stages import RerankStage, asked_of
+from raglift.adapters.stages import RerankStage, Stage, asked_of
 from raglift.errors import CacheError, RunError
 from raglift.retrieval.services.mapping import mapping_digest
 from raglift.retrieval.services.retriever import ServiceRetriever
@@ -28,11 +30,7 @@ from raglift.utilities.limits import user_path
 from raglift.utilities.replacing import hold_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
-    from pathlib import Path
-
     from raglift.adapters.policy import Policy
-    from raglift.adapters.stages import Stage
     from raglift.running.settings import Settings
     from raglift.types.filters import Filter
 

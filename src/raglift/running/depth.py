@@ -8,6 +8,7 @@ asked both ways first.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,18 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.running.execution import run_stages
-from raglift.types.rankings import CANDIDATES, StageTrace, Trace
+from raglift.types.rankings import CANDIDATES, Hit, Ranking, StageTrace, Trace
 from raglift.utilities.cache import bypassed
 from raglift.utilities.display import counted, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.adapters.policy import Policy
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.types.labels import Query
-    from raglift.types.rankings import Hit, Ranking
 
 _SEED = 0
 PROBES = 3

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, named_stages
 from raglift.adapters.policy import Policy
-from raglift.adapters.stages import RerankStage, clearing_of
+from raglift.adapters.stages import RerankStage, Stage, clearing_of
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
@@ -38,9 +39,6 @@ from raglift.types.metric import Tokens
 from raglift.types.rankings import Cost, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from raglift.adapters.stages import Stage
     from raglift.results.evaluation import Evaluation
     from raglift.retrieval.devices import Dtype
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,13 @@ import numpy as np
 
 from raglift.metrics.prompt_measures import scale_of_labels
 from raglift.running.depth import PROBES, difference
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import Ranking, Run, Trace
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.text.tokens import TokenCounts
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
-    from raglift.types.rankings import Run, Trace
 
 MOST_HITS = 1000
 """No query is asked for more hits to fill its prompt."""

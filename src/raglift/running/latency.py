@@ -9,26 +9,23 @@ What the measured system itself keeps in memory is part of it and stays.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.adapters.stages import RetrieveStage
+from raglift.adapters.stages import RetrieveStage, Stage
 from raglift.running.execution import ask_stage
-from raglift.types.rankings import Cost, IndexCost, StageLatency
+from raglift.types.rankings import Cost, IndexCost, StageLatency, Trace
 from raglift.utilities.cache import bypassed, counted
 from raglift.utilities.progress import quiet, track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.adapters.policy import Policy
-    from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.types.labels import Query
-    from raglift.types.rankings import Trace
 
 
 _SEED = 0

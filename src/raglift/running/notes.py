@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.adapters.stages import RetrieveStage
+from raglift.adapters.stages import RetrieveStage, Stage
 from raglift.analysis.scoring import cut_stages
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
@@ -18,9 +19,6 @@ from raglift.types.labels import Query
 from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.types.rankings import Run
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import named_stages
 from raglift.adapters.asking import FrameworkReranker
-from raglift.adapters.stages import RerankStage, RetrieveStage, asked_of
+from raglift.adapters.stages import RerankStage, RetrieveStage, Stage, asked_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
@@ -25,9 +26,6 @@ from raglift.utilities.display import describe_error
 from raglift.utilities.progress import notice, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from raglift.adapters.stages import Stage
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query

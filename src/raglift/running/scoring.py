@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from raglift.running.spec import named_in_spec
 from raglift.text.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.adapters.clearing import Clearing
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk

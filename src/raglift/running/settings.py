@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args
@@ -12,14 +13,11 @@ from raglift.adapters.policy import CallSettings, Policy
 from raglift.errors import ConfigurationError
 from raglift.retrieval.batches import BATCH_SIZE
 from raglift.retrieval.devices import Dtype
-from raglift.types.metric import DEFAULT_METRICS
+from raglift.types.metric import DEFAULT_METRICS, Calls, Metric, Tokens
 from raglift.utilities.settings import Bounds, OneOf, declare_keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.matching.rule import MatchRule
-    from raglift.types.metric import Calls, Metric, Tokens
 
 
 DEFAULT_CANDIDATES = 50

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,8 +16,6 @@ from raglift.metrics.computing import names_of
 from raglift.utilities.threads import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from raglift.running.settings import Settings
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Document

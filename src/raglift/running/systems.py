@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,6 @@ from raglift.retrieval.services.mcp_retriever import McpRetriever
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk
 

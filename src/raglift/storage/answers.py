@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from raglift.utilities.display import printable
 from raglift.utilities.plain_values import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from raglift.utilities.cache import Cache
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic_core import from_json, to_json
 
 from raglift.errors import RagliftError, RunError, is_out_of_memory
@@ -14,11 +17,6 @@ from raglift.utilities.plain_values import plain
 from raglift.utilities.validation import WrongKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from raglift.types.metric import Metric
 
 

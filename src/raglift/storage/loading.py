@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
@@ -33,10 +36,6 @@ from raglift.utilities.limits import LARGEST_SCORE, is_file, is_folder, is_there
 from raglift.utilities.validation import WrongKind, quoted, read_as, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
     from pyarrow import Array, ChunkedArray
 
     from raglift.results.evaluation import Evaluation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields, is_dataclass
 from functools import partial
 from operator import attrgetter
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
@@ -33,10 +35,7 @@ from raglift.utilities.plain_values import plain
 from raglift.utilities.replacing import replacing_folder, unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from raglift.report.views.parts import begins_alike
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import altair as alt
 
     from raglift.sweep.records import CellResult

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,15 +28,12 @@ from raglift.sweep.ray import RayWorkers
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.types.dataset import Dataset
-from raglift.types.metric import Tokens
+from raglift.types.metric import Metric, Tokens
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from raglift.sweep.specification.cells import Cell
     from raglift.sweep.specification.record import Sweep
-    from raglift.types.metric import Metric
 
 
 EngineName = Literal["local", "ray"]

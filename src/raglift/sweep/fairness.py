@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.fairness import made_fair, with_leads
+from raglift.analysis.fairness import Fairness, made_fair, with_leads
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import SharedQueries, named
 from raglift.analysis.upper_bound import rule_of
 from raglift.report.fairness import index_sentences, matching_sentence, reading_sentence, size_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raglift.analysis.fairness import Fairness
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult
     from raglift.types.metric import Metric

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Strict, TypeAdapter
 
 from raglift.errors import ConfigurationError, RunError
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.forms import Flag, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
 from raglift.sweep.specification.cells import Cell
@@ -21,10 +23,6 @@ from raglift.utilities.replacing import hold_lock, remove_leftovers
 from raglift.utilities.validation import Expected, WrongKind, read_as
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, named_stages
@@ -14,8 +16,8 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.splitters import chunker_by_name
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.matching.provenance import Provenance
-from raglift.retrieval.embedding import build_index
-from raglift.retrieval.rerankers import PairReranker
+from raglift.retrieval.embedding import Embedder, build_index
+from raglift.retrieval.rerankers import Pair, PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.running.evaluation import evaluate, rerank
 from raglift.running.filling import without_filling
@@ -27,14 +29,9 @@ from raglift.types.rankings import Cost, Ranking
 from raglift.utilities.cache import Cache, default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.results.evaluation import Evaluation
     from raglift.retrieval.batches import Workers
-    from raglift.retrieval.embedding import Embedder
-    from raglift.retrieval.rerankers import Pair
     from raglift.sweep.specification.record import Sweep
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -26,8 +27,6 @@ from raglift.utilities.limits import is_folder
 from raglift.utilities.progress import notice, step, steps, track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from raglift.results.evaluation import Evaluation
     from raglift.retrieval.rerankers import Pair
     from raglift.sweep.folder import SweepFolder

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.errors import ModelError
 from raglift.rendering.terminal import as_text, write
 from raglift.retrieval.embedding import missing_texts
-from raglift.sweep.measuring import parts_of, source_of
+from raglift.sweep.measuring import Parts, parts_of, source_of
 from raglift.sweep.race import FIRST_QUERIES
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 from raglift.utilities.display import counted, describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
     from rich.console import Console
-
-    from raglift.sweep.measuring import Parts
 
 
 @dataclass(frozen=True)

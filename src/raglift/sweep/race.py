@@ -5,19 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.stats.racing import Race
 
 ALPHA = 0.05

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import is_bounded, method_of
-from raglift.analysis.recommendation import held_out_check
+from raglift.analysis.recommendation import HeldOutCheck, held_out_check
 from raglift.errors import ConfigurationError, RunError
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
@@ -35,12 +38,6 @@ from raglift.utilities.limits import is_folder
 from raglift.utilities.progress import notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from raglift.analysis.recommendation import HeldOutCheck
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell

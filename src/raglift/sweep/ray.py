@@ -6,21 +6,15 @@ import itertools
 import os
 import socket
 import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from raglift.errors import ConfigurationError, MissingDependency, RunError
-from raglift.retrieval.devices import AUTO, CPU, checked_device, require_device, resolve_device, resolve_dtype
+from raglift.retrieval.devices import AUTO, CPU, Dtype, checked_device, require_device, resolve_device, resolve_dtype
 from raglift.utilities.limits import is_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from types import TracebackType
-    from typing import Self
-
-    from raglift.retrieval.devices import Dtype
-
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

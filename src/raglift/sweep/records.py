@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from raglift.analysis.comparison import looks_too_deep
 from raglift.analysis.truncation import Truncation, truncation_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.race_file import Elimination
     from raglift.sweep.specification.cells import Cell

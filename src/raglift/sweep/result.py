@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.analysis.factors import effects_of_factors
+from raglift.analysis.factors import FactorEffects, effects_of_factors
 from raglift.analysis.frames import evaluation_frame, per_query_frames
-from raglift.analysis.recommendation import Recommendation, recommendation
+from raglift.analysis.recommendation import HeldOutCheck, Recommendation, recommendation
 from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import Presentable, view_of
-from raglift.results.comparison import compare
+from raglift.results.comparison import Comparison, compare
 from raglift.stats.margins import MARGIN
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.specification.cells import NO_RERANKER
@@ -21,15 +23,9 @@ from raglift.types.labels import PEOPLE, LabelSources
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import pandas as pd
 
-    from raglift.analysis.factors import FactorEffects
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.recommendation import HeldOutCheck
-    from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.race_file import RaceRecord
     from raglift.sweep.records import CellResult

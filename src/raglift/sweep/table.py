@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,8 +29,6 @@ from raglift.sweep.charts import short_names
 from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.analysis.recommendation import Contender, Recommendation
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.records import CellResult

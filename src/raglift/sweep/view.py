@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Detail, Document, Figure, Section, Table, row_of
+from raglift.rendering.document import Detail, Document, Figure, Section, Table, Tile, row_of
 from raglift.report.page.rendering import Page, compared_queries, evaluation_page
 from raglift.report.recommendation import (
     equals_table,
@@ -41,11 +42,8 @@ from raglift.sweep.view_sections import (
 from raglift.utilities.display import BEYOND, TRUNCATED, counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from raglift.analysis.factors import FactorEffects
     from raglift.analysis.recommendation import Contender, Recommendation
-    from raglift.rendering.document import Tile
     from raglift.results.comparison import Comparison
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult

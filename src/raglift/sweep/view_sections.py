@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.lift import reranker_lift
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Column, Detail, Section, table_from
+from raglift.rendering.document import Cell, Column, Detail, Section, Table, table_from
 from raglift.report.factors import effect_sentence, effects_section
 from raglift.report.format import decimals_of, difference_text, number_text, p_equation, p_text, percent_text
 from raglift.report.recommendation import check_text
@@ -19,10 +20,7 @@ from raglift.sweep.specification.cells import NO_RERANKER
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.factors import FactorEffects
-    from raglift.rendering.document import Table
     from raglift.sweep.race_file import RaceRecord
     from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult

@@ -9,13 +9,10 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+from numpy.typing import NDArray
 
 # Accents of Latin, Greek and Cyrillic letters. The marks of other scripts are vowels, or make another letter.
 _ACCENTS = range(0x0300, 0x0370)

@@ -10,19 +10,15 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
+from numpy.typing import NDArray
 
 # U+3000 is the last code point that is white space.
 _FIRST_NEVER_SPACE = 0x3001

@@ -7,16 +7,12 @@ found too, the characters are compared, so that a collision costs time and never
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
+from numpy.typing import NDArray
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that its powers have inverses modulo 2⁶⁴
 _MIX = 0xD6E8FEB86659FD93

@@ -7,15 +7,13 @@ punctuation, not the level of a heading, not the sign before an item of a list.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import regex
 
 from raglift.text.normalization import NormalizedText, compose_with_offsets, fold_white_space
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 QUOTES = "'‘’‚‛‹›“”„‟«»"
 """Quotation marks that are folded to the straight double one."""

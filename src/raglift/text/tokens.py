@@ -7,12 +7,14 @@ import hashlib
 import importlib.util
 import os
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.utilities.display import encodable
@@ -20,10 +22,7 @@ from raglift.utilities.limits import is_file
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import tiktoken
-    from numpy.typing import NDArray
 
 
 # tiktoken's encodings, without network access if a local copy exists.

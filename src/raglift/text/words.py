@@ -5,15 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import regex
 
 from raglift.text.normalization import bounded_marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _BIGRAM_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 """Scripts of which a row of letters is no word: most have no spaces, and in Korean particles are attached."""

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from raglift.adapters.agents import final_context, stage_name
 from raglift.tracing.span_values import question_in
-from raglift.tracing.spans import SEARCHES, Kind, ScoredChunks, Span, keys_of
+from raglift.tracing.spans import SEARCHES, Kind, ScoredChunks, Span, Tree, keys_of
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Call, Ranking, StageTrace
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from raglift.tracing.spans import Tree
-
 
 _DEEPEST = 20
 _MOST_LOOKED_AT = 100

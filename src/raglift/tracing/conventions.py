@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from raglift.tracing.span_values import (
 from raglift.tracing.spans import Kind, RawSpan, ScoredChunks, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.tracing.attributes import Numbered
     from raglift.tracing.spans import Options
 

@@ -6,29 +6,23 @@ A file is one JSON value, or lines of JSON, also packed with gzip.
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.tracing.attributes import is_read, parsed
-from raglift.tracing.spans import RawSpan
+from raglift.tracing.spans import Options, RawSpan
 from raglift.utilities.display import shorten
 from raglift.utilities.limits import allowed, is_folder, most_bytes, user_path
 from raglift.utilities.strict_files import decode_text, lines_of, parse_list_or_object, parse_object
 from raglift.utilities.validation import Location, shown
-
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-    from typing import IO
-
-    from raglift.tracing.spans import Options
-
 
 # Files.
 

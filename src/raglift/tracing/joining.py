@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.text.normalization import normalize
 from raglift.tracing.assembling import Search, call_of, context_of, search_tools, searches_of
 from raglift.tracing.records import ImportedTrace
-from raglift.tracing.spans import SEARCHES, STEPS, Kind
+from raglift.tracing.spans import SEARCHES, STEPS, Kind, Span, Tree
 from raglift.types.sessions import Session
 from raglift.utilities.display import shorten
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from raglift.tracing.spans import Span, Tree
     from raglift.types.dataset import Dataset
 
 

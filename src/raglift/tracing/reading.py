@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.rendering.presenting import view_of, whole
 from raglift.report.format import number_text
@@ -16,17 +17,13 @@ from raglift.tracing.attributes import labels_of
 from raglift.tracing.conventions import CONVENTIONS
 from raglift.tracing.decoding import SpanColumns, files_in, spans_in
 from raglift.tracing.joining import sessions_of
-from raglift.tracing.records import TraceImport
+from raglift.tracing.records import ImportedTrace, TraceImport
 from raglift.tracing.spans import Kind, Options, RawSpan, Span, trees_of
 from raglift.utilities.display import counted, excerpt
 from raglift.utilities.strict_files import as_file
 from raglift.utilities.validation import described, fault
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from raglift.errors import Fault
-    from raglift.tracing.records import ImportedTrace
     from raglift.types.dataset import Dataset
 
 

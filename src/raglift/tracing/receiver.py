@@ -11,25 +11,19 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
 
 from raglift.errors import ConfigurationError, DatasetError, Fault, MissingDependency
 from raglift.tracing.attributes import numbered, parsed, without_secrets
 from raglift.tracing.decoding import spans_of
-from raglift.tracing.spans import Options
+from raglift.tracing.spans import Options, RawSpan
 from raglift.utilities.display import encodable, printable
 from raglift.utilities.limits import most_bytes, user_path
 from raglift.utilities.secrets import KnownSecrets, secrets_of_environment
 from raglift.utilities.strict_files import decode_text, parse_text
 from raglift.utilities.validation import Location
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-    from typing import BinaryIO, Self
-
-    from raglift.tracing.spans import RawSpan
-
 
 ADDRESS = "127.0.0.1:4318"
 """Where exporters send traces over HTTP if nothing else is said."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from raglift.tracing.decoding import SpanColumns
     from raglift.types.documents import Chunk
 

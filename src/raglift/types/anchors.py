@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.text.near_text import Letters
-from raglift.text.normalization import normalize, normalize_with_offsets
+from raglift.text.near_text import Letters, Near
+from raglift.text.normalization import NormalizedText, normalize, normalize_with_offsets
 from raglift.types.checking import has_words
 from raglift.types.labels import Passage
 from raglift.utilities.display import counted
 from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.errors import Fault
-    from raglift.text.near_text import Near
-    from raglift.text.normalization import NormalizedText
     from raglift.types.documents import Document
 
 

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from raglift.errors import DatasetError
-from raglift.utilities.validation import described
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from raglift.errors import Fault
-    from raglift.utilities.validation import Location
-
+from raglift.errors import DatasetError, Fault
+from raglift.utilities.validation import Location, described
 
 T = TypeVar("T")
 

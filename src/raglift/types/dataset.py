@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.rendering.document import Detail, Section, Table, row_of
@@ -19,10 +19,6 @@ from raglift.types.documents import Document
 from raglift.types.labels import LabelSources, Passage, Query, passage_text
 from raglift.types.parsing import read_facts, read_query, read_string
 from raglift.utilities.validation import Location, described, nearest, quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _TAGS = 20
 _FACTS = 5

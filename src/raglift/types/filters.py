@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.types.checking import raise_faults
 from raglift.utilities.validation import Location, described, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 EQUALS, ANY_OF = "eq", "in"
 BOUNDS = ("gt", "gte", "lt", "lte")

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from raglift.errors import Fault
 from raglift.types.checking import FARTHEST, check_id, check_text, has_words, raise_faults, tuple_of
 from raglift.types.filters import Filter
 from raglift.utilities.display import excerpt
 from raglift.utilities.validation import Location, described, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from raglift.errors import Fault
-
 
 # 2 to the power of the highest is still a float, which exponential gain needs
 RELEVANT = range(1, 1001)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from raglift.types.anchors import whole_document
+from raglift.types.anchors import Sources, whole_document
 from raglift.types.checking import FARTHEST, has_words, trusted
 from raglift.types.filters import Filter
 from raglift.types.labels import (
@@ -17,14 +18,7 @@ from raglift.types.labels import (
     Query,
 )
 from raglift.utilities.display import SURROGATE, shorten
-from raglift.utilities.validation import check_fields, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from raglift.types.anchors import Sources
-    from raglift.utilities.validation import Location
-
+from raglift.utilities.validation import Location, check_fields, shown
 
 # One entry of a label to a Passage: a text, a span, a quote anchor, a page, a whole document or a chunk id.
 

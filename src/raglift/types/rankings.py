@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import count, repeat
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from raglift.errors import ConfigurationError
 from raglift.types.documents import Chunk
 from raglift.utilities.display import counted
 from raglift.utilities.validation import described, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 # The output of a system: ranked hits, stage by stage.
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 from raglift.errors import ConfigurationError
 from raglift.types.rankings import Call, Ranking, StageTrace, Trace, ranking_of
 from raglift.utilities.validation import described, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,15 @@ import hashlib
 import os
 import sqlite3
 import threading
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from raglift.errors import CacheError
 from raglift.utilities.display import printable
 from raglift.utilities.limits import is_there, user_path
 from raglift.utilities.progress import notice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
 
 KEY_BYTES = 16
 """The length of a key."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from raglift.errors import QueryTimeout, ServiceFailed, ServiceUnusable
 from raglift.utilities.secrets import KnownSecrets, known_secrets, secrets_of_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 # Sanitizing untrusted text for printing, or for consumers that take only UTF-8.
 

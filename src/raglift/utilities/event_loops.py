@@ -7,17 +7,14 @@ import atexit
 import os
 import threading
 import time
+from collections.abc import Callable, Coroutine
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from raglift.errors import ConfigurationError
 from raglift.utilities.threads import LOOK_UP, WorkerPool, current_call, start_thread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
 
 # All asynchronous calls of a process are made on one event loop, because async clients keep connections that are tied
 # to the loop they were made on: with a loop for each run, the second run of the same system would find its connections

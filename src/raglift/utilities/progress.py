@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,8 +19,6 @@ from typing import TYPE_CHECKING
 from raglift.utilities.display import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from rich.progress import Progress, TaskID
 
 

@@ -10,15 +10,11 @@ import html
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from raglift.utilities.limits import user_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 HIDDEN = "***"
 """Takes the place of a secret."""

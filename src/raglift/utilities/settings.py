@@ -22,6 +22,7 @@ import re
 import sys
 import textwrap
 import types
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from numbers import Integral, Real
@@ -31,8 +32,6 @@ from raglift.errors import ConfigurationError
 from raglift.utilities.display import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import yaml
 
@@ -25,7 +25,6 @@ from raglift.utilities.validation import Keys, Location, path_text, quoted, show
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from io import BufferedReader
-    from typing import IO, NoReturn
 
 
 # Decoding of bytes: UTF-8 unless another encoding is named or marked, any line ends, and faults that name the byte.

@@ -11,19 +11,16 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any
 
 from raglift.errors import ConfigurationError
 from raglift.utilities.display import short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
 
 MOST_CONCURRENT = 1_000
 """This many calls may be under way at once: each may take a thread and a connection."""

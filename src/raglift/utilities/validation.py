@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
@@ -12,8 +13,6 @@ from raglift.errors import Fault
 from raglift.utilities.display import listed, printable, shorten, shorten_middle
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
     from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 

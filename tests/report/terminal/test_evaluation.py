@@ -72,7 +72,7 @@ found by rank 1      2   100%          2
 
 def shown(evaluation, detail=Detail.SUMMARY, **settings):
     console = Console(file=io.StringIO(), **settings)
-    print_document(evaluation_view(evaluation, detail=detail), console, detail)
+    print_document(evaluation_view(evaluation, detail=detail), detail, console=console)
     return console.file.getvalue()
 
 

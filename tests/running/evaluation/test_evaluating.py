@@ -15,7 +15,7 @@ from raglift.metrics.rank_measures import RR, HitRate, Precision, Recall
 from raglift.results.comparison import compare
 from raglift.retrieval.bm25 import BM25Retriever
 from raglift.running.evaluation import evaluate
-from raglift.running.rankings import evaluate_rankings
+from raglift.running.recorded import evaluate_rankings
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document

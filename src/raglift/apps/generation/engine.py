@@ -6,6 +6,7 @@ import hashlib
 import os
 import textwrap
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -36,8 +37,8 @@ from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError
 from raglift.grading.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate, today
 from raglift.grading.prompts import load_prompt
-from raglift.llm.language_models import DEFAULT_MODEL, language_model
-from raglift.llm.replies import Usage
+from raglift.llm.language_models import DEFAULT_MODEL, LanguageModel, language_model
+from raglift.llm.replies import FilledPrompt, Usage
 from raglift.rendering.document import Column, Detail, Document, Entry, Section, table_from
 from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.types.dataset import Dataset
@@ -46,11 +47,7 @@ from raglift.utilities.display import counted, shorten
 from raglift.utilities.limits import user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.datasets.documents import DocumentSource
-    from raglift.llm.language_models import LanguageModel
-    from raglift.llm.replies import FilledPrompt
     from raglift.types import documents as records
 
 

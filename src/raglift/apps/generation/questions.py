@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,8 +22,6 @@ from raglift.types.labels import Passage
 from raglift.utilities.display import counted, short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from raglift.llm.replies import FilledPrompt
     from raglift.types.documents import Chunk, Document
 

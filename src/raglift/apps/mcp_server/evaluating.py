@@ -8,8 +8,10 @@ import re
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.datasets.corpora.catalogue import known_corpora
@@ -17,9 +19,6 @@ from raglift.errors import ConfigurationError, QueryTimeout, RunError
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from raglift.apps.mcp_server.workspace import Workspace
 
 _OWN_RETRIEVER = re.compile(r"(dense|bm25|hybrid)(\([\w=.,\-]{0,80}\))?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -11,7 +12,7 @@ from pydantic import Field
 import raglift
 from raglift.analysis.paired_statistics import primary_of
 from raglift.apps.mcp_server.evaluating import EvaluationRequest, evaluate_in_process
-from raglift.apps.mcp_server.workspace import bounded
+from raglift.apps.mcp_server.workspace import Workspace, bounded
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.report.format import number_text
 from raglift.results.comparison import compare
@@ -20,9 +21,6 @@ from raglift.utilities.display import printable
 from raglift.utilities.validation import nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from raglift.apps.mcp_server.workspace import Workspace
     from raglift.results.evaluation import Evaluation
 
 

@@ -7,23 +7,17 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from raglift.datasets.corpora.catalogue import known_corpora
 from raglift.errors import ConfigurationError
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.layout import RUN
 from raglift.utilities.display import printable, shorten
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.validation import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from raglift.results.evaluation import Evaluation
-
 
 _DEEPEST = 6
 _MOST_FILES = 20_000

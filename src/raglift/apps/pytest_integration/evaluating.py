@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from raglift.apps.pytest_integration.expectation import FIXTURE, MARK, expectation_of
+from raglift.apps.pytest_integration.expectation import FIXTURE, MARK, Expectation, expectation_of
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, RagliftError, RunError
-from raglift.gating.deciding import gate
+from raglift.gating.deciding import GateResult, gate
 from raglift.gating.text import findings_of, hit_words
 from raglift.gating.values import with_metrics
 from raglift.metrics.computing import DEFAULT_METRICS, title
@@ -27,12 +29,7 @@ from raglift.utilities.display import counted, lines_text, printable
 from raglift.utilities.limits import is_there, resolved, user_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from types import TracebackType
-
     from raglift.analysis.explanation import Explanation
-    from raglift.apps.pytest_integration.expectation import Expectation
-    from raglift.gating.deciding import GateResult
 
 
 UPDATE = "--raglift-update-baseline"

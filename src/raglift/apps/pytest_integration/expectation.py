@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os  # noqa: TC003 — pydantic reads it
+import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
 from raglift.errors import ConfigurationError
-from raglift.gating.bounds import LATENCIES, bounds_of, checked_margin, compared_metrics
+from raglift.gating.bounds import LATENCIES, Bound, bounds_of, checked_margin, compared_metrics
 from raglift.metrics.registry import MEASURES
 from raglift.types.dataset import Dataset  # noqa: TC001 — likewise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pytest
 
-    from raglift.gating.bounds import Bound
     from raglift.types.metric import Metric
 
 

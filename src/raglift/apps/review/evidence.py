@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -12,14 +13,11 @@ from raglift.matching.matches import Direction
 from raglift.matching.overlap import covering_characters, match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.types.checking import FARTHEST, has_words
-from raglift.types.labels import Fact, Passage
+from raglift.types.labels import Fact, Passage, Query
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from raglift.types.documents import Chunk, Document
-    from raglift.types.labels import Query
 
 
 # A chunk and the labels of its query: the chunk as a passage, and the passages it matches.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.datasets.jsonl import check_queries, passage_value, placed_value, read_queries
@@ -16,9 +18,6 @@ from raglift.utilities.strict_files import decode_lines
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from raglift.types.documents import Document
     from raglift.types.labels import Query
 

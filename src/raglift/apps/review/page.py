@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.apps.review.evidence import (
-    RULE,
-    fact_like,
-    grades_of,
-    irrelevant_matches,
-    matches_of,
-)
+from raglift.apps.review.evidence import RULE, Match, fact_like, grades_of, irrelevant_matches, matches_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.grading.labels import labels_of_models, labels_of_people
 from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
     from raglift.grading.pooling import Pool
     from raglift.types.documents import Chunk, Document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from raglift.apps.review.labels_file import LabelsFile
     from raglift.types.labels import Query
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from raglift.utilities.display import shorten
 from raglift.utilities.secrets import known_secrets, secrets_of_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _USER = re.compile(r"(?<=//)[^/\s]*@")  # to the last @: a password may have one too
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-from raglift.apps.tracking.records import TrackedRun, place_of
+from raglift.apps.tracking.records import Record, TrackedRun, place_of
 from raglift.utilities.display import shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from raglift.apps.tracking.records import Record
-
 
 MLFLOW_ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",  # MLflow would report its use to its makers

@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import interval_of, primary_of
 from raglift.analysis.shared_queries import system_name
-from raglift.apps.tracking.records import Record, reason_of, tracker_name
+from raglift.apps.tracking.records import Record, TrackedRun, Tracker, reason_of, tracker_name
 from raglift.apps.tracking.trackers import MLFLOW_ENVIRONMENT, WANDB_ENVIRONMENT, MlflowTracker, WandbTracker
 from raglift.errors import ConfigurationError, MissingDependency, RagliftError, TrackingFailed
 from raglift.llm.dot_env import load_dot_env
@@ -25,9 +26,6 @@ from raglift.sweep.result import SweepResult
 from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from raglift.apps.tracking.records import TrackedRun, Tracker
     from raglift.sweep.records import CellResult
     from raglift.types.metric import Metric
     from raglift.types.rankings import Cost

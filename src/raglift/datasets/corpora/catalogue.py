@@ -8,22 +8,18 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from raglift.datasets.documents import read_documents
-from raglift.errors import CorpusError, CorpusMissing, DatasetError
+from raglift.errors import CorpusError, CorpusMissing, DatasetError, Fault
 from raglift.types.documents import Document
 from raglift.utilities.cache import cache_folder
 from raglift.utilities.limits import is_folder, is_there, resolved, user_path
 from raglift.utilities.strict_files import check_encoding, decode_document, decode_text, read_bytes
 from raglift.utilities.validation import Expected, Location, faults_of, nearest, path_text, quoted, shown
-
-if TYPE_CHECKING:
-    from raglift.errors import Fault
-
 
 # Which addresses raglift downloads from.
 

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 from tenacity import Retrying
 
-from raglift.datasets.corpora.catalogue import Corpus, find_corpus, is_allowed
+from raglift.datasets.corpora.catalogue import Corpus, CorpusText, find_corpus, is_allowed
 from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import CorpusError, DatasetError
 from raglift.utilities.replacing import staging_folder
 from raglift.utilities.retrying import RetryPolicy, is_transient
 from raglift.utilities.validation import Location
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.datasets.corpora.catalogue import CorpusText
-
 
 # Download of one file over https: bounded in size and time, complete or an error.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import DocumentSource, read_documents
 from raglift.datasets.formats.rows import parquet_rows
+from raglift.errors import Fault
 from raglift.types.anchors import whole_document
 from raglift.types.checking import has_words
 from raglift.types.documents import Document
@@ -14,14 +17,6 @@ from raglift.types.labels import Fact, Passage, Query, distinct_facts
 from raglift.types.parsing import read_characters, read_name, read_string
 from raglift.utilities.limits import is_file, is_folder
 from raglift.utilities.validation import Location, quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from raglift.datasets.documents import DocumentSource
-    from raglift.errors import Fault
-
 
 QA, CORPUS = "qa.parquet", "corpus.parquet"
 _BESIDE = ("path", "start_end_idx")

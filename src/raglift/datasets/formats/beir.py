@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.datasets.documents import write_document_lines
@@ -13,9 +15,6 @@ from raglift.types.parsing import read_id, read_string
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from raglift.datasets.formats.rows import Row
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Document

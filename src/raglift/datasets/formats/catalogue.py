@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
-from raglift.datasets.documents import LINES_SUFFIXES, read_documents
+from raglift.datasets.documents import LINES_SUFFIXES, DocumentSource, read_documents
 from raglift.datasets.formats import autorag, beir, hub, llama_index, own, trec
-from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
+from raglift.datasets.formats.mapping import OWN, RowMapping, customized, ignored, read_labels
 from raglift.datasets.formats.presets import PRESETS, PresetName, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, TABLE_SUFFIXES, read_rows, suffix_of
 from raglift.errors import ConfigurationError, DatasetError, Fault
@@ -20,11 +21,6 @@ from raglift.utilities.strict_files import parse_list_or_object, read_text
 from raglift.utilities.validation import Location, nearest, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.mapping import RowMapping
     from raglift.types.documents import Document
     from raglift.types.labels import Query
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -10,21 +11,16 @@ from urllib.parse import parse_qsl
 
 import httpx
 
-from raglift.datasets.documents import documents_of, read_documents
+from raglift.datasets.documents import DocumentSource, documents_of, read_documents
 from raglift.datasets.formats.beir import judged_queries, read_judgments
 from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
 from raglift.datasets.formats.presets import PRESETS, recognize_preset
-from raglift.datasets.formats.rows import SUFFIXES, read_rows, suffix_of
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.datasets.formats.rows import SUFFIXES, Row, read_rows, suffix_of
+from raglift.errors import ConfigurationError, Fault, MissingDependency
 from raglift.utilities.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
 from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.rows import Row
-    from raglift.errors import Fault
     from raglift.types.documents import Document
     from raglift.types.labels import Query
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.types.anchors import whole_document
@@ -14,9 +16,6 @@ from raglift.utilities.strict_files import read_text, stream_lines
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from raglift.errors import Fault
     from raglift.types.documents import Document
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import DocumentSource, read_documents
+from raglift.errors import Fault
 from raglift.types.anchors import whole_document
 from raglift.types.documents import Document
 from raglift.types.labels import Annotator, Passage, Query, distinct_facts
 from raglift.types.parsing import read_characters, read_name, read_string
 from raglift.utilities.strict_files import parse_text, read_text
 from raglift.utilities.validation import Location, quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from raglift.datasets.documents import DocumentSource
-    from raglift.errors import Fault
-
 
 PAIRS = ("queries", "corpus", "relevant_docs")
 """The fields of an EmbeddingQAFinetuneDataset."""

@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,8 +20,6 @@ from raglift.utilities.strict_files import parse_list_or_object
 from raglift.utilities.validation import Location, nearest, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from raglift.datasets.formats.rows import Row
 
 JSON, LITERAL = "json", "literal"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.datasets.documents import read_documents, write_document_lines
+from raglift.datasets.documents import DocumentSource, read_documents, write_document_lines
 from raglift.datasets.jsonl import resolve_queries, write_queries
 from raglift.utilities.limits import is_file, is_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
     from raglift.types.anchors import Resolution
     from raglift.types.dataset import Dataset

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection, Mapping
+from typing import Literal
 
 from raglift.datasets.formats.mapping import JSON, LITERAL, RowMapping
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _QUESTIONS = ("question", "query", "user_input", "input", "prompt", "text")
 _PASSAGES = ("reference_contexts", "contexts", "context", "documents", "passages", "facts")

@@ -6,7 +6,9 @@ import csv
 import gzip
 import io
 import zlib
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from raglift.datasets.documents import LINES_SUFFIXES
@@ -22,10 +24,6 @@ from raglift.utilities.strict_files import (
     stream_lines,
 )
 from raglift.utilities.validation import Location, quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path
 
 
 class Row(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import DocumentSource, read_documents
 from raglift.datasets.formats.judged_documents import Judgments, Topic, read_grade, read_topics
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.errors import ConfigurationError, Fault, MissingDependency
 from raglift.types.documents import Document
 from raglift.types.parsing import read_characters, read_id, read_string
 from raglift.utilities.limits import is_file, is_folder, user_path
@@ -14,11 +16,6 @@ from raglift.utilities.strict_files import stream_lines
 from raglift.utilities.validation import Location, nearest, quoted
 
 if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
-    from raglift.datasets.documents import DocumentSource
-    from raglift.errors import Fault
     from raglift.types.labels import Query
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from raglift.datasets.formats import beir, own
@@ -16,10 +19,6 @@ from raglift.utilities.strict_files import survives_json
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Document
     from raglift.types.labels import Passage, Query

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import string
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from raglift.llm.replies import FilledPrompt
 from raglift.utilities.display import encodable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 _FOLDER = Path(__file__).parent
 _SYSTEM, _USER = "# System\n", "# User\n"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import is_bounded
 from raglift.metrics.computing import mean_title
@@ -30,10 +32,7 @@ from raglift.stats.intervals import TIED
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import altair as alt
-    from numpy.typing import NDArray
 
     from raglift.analysis.records import Tradeoff
     from raglift.stats.paired_tests import PairedDifference

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from raglift.report.format import decimals_of
 from raglift.utilities.display import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import altair as alt
 
     from raglift.types.labels import LabelSources

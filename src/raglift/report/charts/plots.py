@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -12,8 +13,8 @@ import numpy as np
 from raglift.analysis.costs import tradeoff
 from raglift.analysis.explanation import over_k as mean_by_depth
 from raglift.analysis.paired_statistics import is_bounded, primary_of, scored
-from raglift.analysis.prompt_curves import prompt_curves
-from raglift.analysis.sessions import compared_agents, session_analysis
+from raglift.analysis.prompt_curves import PromptCurve, prompt_curves
+from raglift.analysis.sessions import SessionAnalysis, compared_agents, session_analysis
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric, parse
@@ -33,13 +34,9 @@ from raglift.report.format import decimals_of, level, percent_text
 from raglift.retrieval.passage_search import PassageSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import altair as alt
 
-    from raglift.analysis.prompt_curves import PromptCurve
     from raglift.analysis.records import ComparisonRow
-    from raglift.analysis.sessions import SessionAnalysis
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric

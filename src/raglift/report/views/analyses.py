@@ -8,8 +8,8 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from raglift.analysis.answering import Abstention
-from raglift.analysis.explanation import Explanation
+from raglift.analysis.answering import Abstention, AnsweredShare
+from raglift.analysis.explanation import ExplainedHit, Explanation
 from raglift.analysis.factors import FactorEffects
 from raglift.analysis.outcomes import FailureAnalysis
 from raglift.analysis.recommendation import Recommendation
@@ -40,13 +40,10 @@ from raglift.report.views.comparison import tradeoff_sentences, tradeoff_table
 from raglift.report.views.evaluation import lift_view
 from raglift.report.views.parts import failure_table, few_text, slices_table
 from raglift.report.views.sessions import agents_view, sessions_view
-from raglift.types.labels import LabelSources, passage_text
+from raglift.types.labels import Fact, LabelSources, passage_text
 from raglift.utilities.display import counted, excerpt, listed
 
 if TYPE_CHECKING:
-    from raglift.analysis.answering import AnsweredShare
-    from raglift.analysis.explanation import ExplainedHit
-    from raglift.types.labels import Fact
     from raglift.types.metric import Calls, Metric, Tokens
 
 

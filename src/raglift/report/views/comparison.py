@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
 from raglift.analysis.prompt_curves import prompt_curves
-from raglift.analysis.sessions import compared_agents
+from raglift.analysis.sessions import Agents, compared_agents
 from raglift.analysis.shared_queries import named
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import rule_of
@@ -89,10 +90,7 @@ from raglift.types.metric import Metric, Tokens
 from raglift.utilities.display import TRUNCATED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from raglift.analysis.records import ComparisonRow, SystemCost, Tradeoff
-    from raglift.analysis.sessions import Agents
     from raglift.results.comparison import Comparison
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import cannot_read
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Cell, Column, Detail, Document, Example, Figure, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Detail, Document, Example, Figure, Section, Table, Tile, table_from
 from raglift.report.cells import (
     decided_cell,
     difference_cell,
@@ -25,7 +26,7 @@ from raglift.report.cells import (
     verdict_cell,
 )
 from raglift.report.charts.plots import EvaluationPlots
-from raglift.report.findings import findings
+from raglift.report.findings import Findings, findings
 from raglift.report.format import (
     confidence_text,
     decimals_of,
@@ -67,12 +68,8 @@ from raglift.stats.intervals import CONFIDENCE
 from raglift.utilities.display import BEYOND, TRUNCATED, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import Lift, LiftRow, MovedQuery
-    from raglift.rendering.document import Tile
-    from raglift.report.findings import Findings
     from raglift.results.evaluation import Evaluation
     from raglift.types.metric import Metric
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Section, table_of
+from raglift.rendering.document import Section, Table, table_of
 from raglift.report.format import bytes_text, number_text, seconds_text, stage_title
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from raglift.rendering.document import Table
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset

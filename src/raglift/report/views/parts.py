@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import CONTEXT, index_bytes, median_latency
-from raglift.analysis.fairness import tokens_sent
-from raglift.analysis.outcomes import OUTCOMES
+from raglift.analysis.fairness import Fairness, tokens_sent
+from raglift.analysis.outcomes import OUTCOMES, FailureAnalysis, OutcomeFacts
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, RowT, Table, row_of
@@ -26,10 +27,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import BEYOND, TRUNCATED, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from raglift.analysis.fairness import Fairness
-    from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
     from raglift.analysis.records import TagSlice, TagSlices
     from raglift.results.evaluation import Evaluation
 

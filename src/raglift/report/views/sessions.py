@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -30,8 +31,6 @@ from raglift.retrieval.passage_search import ASKED_FOR
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from raglift.analysis.sessions import Agents, SessionAnalysis
     from raglift.stats.variances import VarianceComponents
     from raglift.types.metric import Metric

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from raglift.analysis.fairness import tokens_sent
-from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
+from raglift.analysis.outcomes import OUTCOMES, FailureAnalysis, fact_outcomes
 from raglift.analysis.paired_statistics import interval_of, is_quality, scored
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
@@ -31,9 +32,6 @@ from raglift.types.metric import Metric
 from raglift.utilities.display import counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from raglift.analysis.outcomes import FailureAnalysis
     from raglift.analysis.records import Lift
     from raglift.report.findings import Findings
     from raglift.results.comparison import Comparison

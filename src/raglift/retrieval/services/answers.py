@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.errors import ServiceUnusable
-from raglift.retrieval.services.mapping import MISSING, field_path_text, follow
+from raglift.retrieval.services.mapping import MISSING, FieldPath, ResponseFields, field_path_text, follow
 from raglift.types.documents import Chunk
 from raglift.utilities.display import Secrets, printable, shorten
 from raglift.utilities.validation import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from raglift.retrieval.services.mapping import FieldPath, ResponseFields
-
 
 _LIST_NAMES = (
     *("results", "result", "hits", "documents", "docs", "matches", "items", "points", "chunks", "passages", "nodes"),

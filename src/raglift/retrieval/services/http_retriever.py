@@ -8,6 +8,7 @@ import json
 import os
 import ssl
 import weakref
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,6 @@ from raglift.retrieval.services.retriever import ServiceRetriever
 from raglift.utilities.display import Secrets, encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.retrieval.services.mapping import ServiceMapping
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter

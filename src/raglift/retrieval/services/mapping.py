@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import (
@@ -25,13 +25,10 @@ from raglift.errors import ConfigurationError, Fault, MappingError, MissingKey
 from raglift.utilities.limits import user_path
 from raglift.utilities.secrets import is_public_header, is_secret_name
 from raglift.utilities.strict_files import InvalidYaml, YamlFields
-from raglift.utilities.validation import described, faults_of, path_text, quoted, several_wrong, wrong
+from raglift.utilities.validation import Keys, described, faults_of, path_text, quoted, several_wrong, wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.types.filters import Filter
-    from raglift.utilities.validation import Keys
 
 
 # Request templates are JSON values. The query and k are inserted as data into their texts, in one pass and never into

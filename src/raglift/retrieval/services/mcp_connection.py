@@ -6,6 +6,7 @@ import asyncio
 import functools
 import logging
 import tempfile
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from raglift.retrieval.services.http_retriever import failed_status, reason_of
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from raglift.utilities.display import Secrets
 
 CLOSING_SECONDS = 8.0

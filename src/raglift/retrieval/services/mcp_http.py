@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import httpx2
 
 from raglift.retrieval.services.addresses import proxy_of
 from raglift.retrieval.services.http_retriever import trusted_certificates
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _LONGEST_CONNECT = 10.0
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import weakref
+from collections.abc import Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.addresses import parse_mcp_reference
-from raglift.retrieval.services.mapping import FILTER, is_secret_header, mapping_of, resolved, texts_of
+from raglift.retrieval.services.mapping import FILTER, ServiceMapping, is_secret_header, mapping_of, resolved, texts_of
 from raglift.retrieval.services.mcp_connection import CLOSING_SECONDS, Connection, Server, require_sdk
-from raglift.retrieval.services.mcp_tools import ResultReader, planned_call
+from raglift.retrieval.services.mcp_tools import ResultReader, ToolCall, planned_call
 from raglift.retrieval.services.retriever import ServiceRetriever
 from raglift.utilities.display import Secrets
 from raglift.utilities.event_loops import is_own_loop, result_of
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from raglift.retrieval.services.mapping import ServiceMapping
-    from raglift.retrieval.services.mcp_tools import ToolCall
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
 

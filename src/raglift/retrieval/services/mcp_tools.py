@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ServiceFailed, ServiceUnusable
 from raglift.retrieval.services.answers import AnswerReader
 from raglift.retrieval.services.mapping import QUERY, K, ResponseFields, filled, has_placeholder
-from raglift.utilities.display import printable, shorten
+from raglift.utilities.display import Secrets, printable, shorten
 from raglift.utilities.validation import nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from raglift.types.documents import Chunk
     from raglift.types.filters import Filter
-    from raglift.utilities.display import Secrets
 
 
 _QUERIES = (

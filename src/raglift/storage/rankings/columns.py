@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from raglift.matching.numbered import NumberedLabels, all_texts, repeats_an_id, texts_at
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
 from raglift.types.labels import RELEVANT
-from raglift.utilities.validation import quoted
+from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
     from raglift.matching.numbered import Codes, Texts
-    from raglift.utilities.validation import Location
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +107,6 @@ def encoded_texts(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     Args:
         column: texts, as a dictionary of its own in each chunk or plain.
     """
-    import pyarrow as pa
-
     if not pa.types.is_dictionary(column.type):
         encoded = column.combine_chunks().dictionary_encode()
         return encoded.indices.to_numpy(), encoded.dictionary
@@ -121,8 +116,6 @@ def encoded_texts(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
 
 def hits_of_rows(rows: Iterable[Row]) -> Hits:
     """Return the hits of rows, of which all or none have a score; an id that a query already has is a fault."""
-    import pyarrow as pa
-
     first: dict[str, dict[str, Location]] = {}
     hits = []
     for row in rows:

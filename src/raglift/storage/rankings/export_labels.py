@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from raglift.analysis.upper_bound import match_tables_of, rule_of, serves
 from raglift.matching.coverage import is_enough
 from raglift.matching.match import match_rankings
-from raglift.matching.rule import Text
-from raglift.types.rankings import Ranking
+from raglift.matching.rule import MatchRule, Text
+from raglift.types.rankings import Inventory, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from raglift.matching.matches import MatchTable
-    from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
     from raglift.types.labels import Query
-    from raglift.types.rankings import Inventory
 
 
 # Labels as other tools take them: ids with grades, whatever the labels of a dataset are about. Other tools work only

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.storage.rankings.export_labels import UNFOUND, labels_of
-from raglift.storage.rankings.forms import WRITTEN_FORMS
+from raglift.storage.rankings.export_labels import UNFOUND, IdLabels, labels_of
+from raglift.storage.rankings.forms import WRITTEN_FORMS, WrittenForm
 from raglift.storage.rankings.write import IdRankings, needs_escaping, write_json, write_labels, write_rankings
 from raglift.utilities.display import lines_text
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.replacing import NOTHING_WRITTEN, replacing_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from raglift.results.evaluation import Evaluation
-    from raglift.storage.rankings.export_labels import IdLabels
-    from raglift.storage.rankings.forms import WrittenForm
     from raglift.types.labels import LabelSources
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar, cast
 
+import pyarrow as pa
+
 from raglift.types.labels import RELEVANT
-from raglift.utilities.validation import shown
+from raglift.utilities.validation import Location, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    import pyarrow as pa
-
     from raglift.storage.rankings.columns import Row
-    from raglift.utilities.validation import Location
 
 
 T = TypeVar("T")
@@ -81,8 +79,6 @@ def blocks_of(file: IO[bytes], longest: int, size: int = _BLOCK) -> Iterator[byt
 
 def table_of_blocks(path: Path, longest: int, parse: Callable[[bytes], pa.Table | None]) -> pa.Table | None:
     """Return what the lines of a file say; None if a block must be read line by line."""
-    import pyarrow as pa
-
     tables = []
     with open_unpacked(path) as file:
         for block in blocks_of(file, longest):
@@ -112,8 +108,6 @@ def arrow_copy(block: bytes) -> pa.Buffer:
     A thread of Arrow's may let go of what it read only after the reading has returned. Were that memory Python's, it
     would need the interpreter for it, and where that is ending just then, the process is aborted.
     """
-    import pyarrow as pa
-
     copy = pa.allocate_buffer(len(block))
     memoryview(copy).cast("B")[:] = block
     return copy

@@ -10,13 +10,10 @@ Any of the texts may be compressed with gzip, and then ends with `.gz`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from raglift.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 Form = Literal["trec", "jsonl", "parquet"]
 """What a file of rankings or labels is written in."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rapidfuzz import process
 
-from raglift.errors import DatasetError
+from raglift.errors import DatasetError, Fault
 from raglift.storage.rankings.files import has_enough_faults, read_file
 from raglift.storage.rankings.forms import TEXTS, form_of
 from raglift.storage.rankings.read import labelled_by_ids, read_run
-from raglift.storage.rankings.read_json_lines import first_object, holds_list, read_lines
+from raglift.storage.rankings.read_json_lines import Line, first_object, holds_list, read_lines
 from raglift.text.normalization import bounded_marks
 from raglift.types.documents import Chunk
 from raglift.types.rankings import Ranking
@@ -23,12 +26,6 @@ from raglift.utilities.strict_files import as_file
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
-
-    from raglift.errors import Fault
-    from raglift.storage.rankings.read_json_lines import Line
     from raglift.types.dataset import Dataset
     from raglift.types.labels import Query
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from raglift.datasets.formats.beir import read_judgments
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.formats.rows import read_rows
 from raglift.datasets.loading import load_dataset
-from raglift.errors import DatasetError
+from raglift.errors import DatasetError, Fault
 from raglift.matching.numbered import NumberedLabels, texts_at
 from raglift.storage.rankings import read_json_lines, read_parquet, read_trec
 from raglift.storage.rankings.columns import (
+    Hits,
+    Labels,
+    Row,
     contradicted_queries,
     hits_of_rows,
     hits_of_table,
@@ -24,7 +29,7 @@ from raglift.storage.rankings.columns import (
     ranking_order,
 )
 from raglift.storage.rankings.files import LONGEST_ROW, Parser, open_unpacked, read_file
-from raglift.storage.rankings.forms import COMPRESSED, QUERY_ID, form_of
+from raglift.storage.rankings.forms import COMPRESSED, QUERY_ID, Form, form_of
 from raglift.types.labels import Fact, Passage
 from raglift.utilities.display import counted
 from raglift.utilities.limits import is_file, is_folder, user_path
@@ -32,15 +37,8 @@ from raglift.utilities.strict_files import as_file
 from raglift.utilities.validation import Location, quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
     import pyarrow as pa
 
-    from raglift.errors import Fault
-    from raglift.storage.rankings.columns import Hits, Labels, Row
-    from raglift.storage.rankings.forms import Form
     from raglift.types.dataset import Dataset
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyarrow import compute, json, types
 
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import (
@@ -34,13 +39,6 @@ from raglift.types.documents import Chunk
 from raglift.types.parsing import field_of, read_characters, read_id, read_string
 from raglift.utilities.strict_files import lines_of, parse_object
 from raglift.utilities.validation import Location, check_fields, quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    import pyarrow as pa
-
 
 _LISTS = (HITS, TEXTS, IDS)
 _RUN_EXPECTED = (
@@ -79,8 +77,6 @@ def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
 
 
 def _run_table(path: Path) -> pa.Table | None:
-    import pyarrow as pa
-
     first, text, number = first_object(path, with_hits=True), pa.string(), pa.float64()
     hits = first.get(HITS)
     if set(first) == {QUERY_ID, HITS} and isinstance(hits, list) and hits:
@@ -96,8 +92,6 @@ def _run_table(path: Path) -> pa.Table | None:
 
 def _parsed(block: bytes, schema: pa.Schema, columns: Callable[[pa.Table], pa.Table | None]) -> pa.Table | None:
     """Return the columns of a block; None unless there is just one object on each line, of just these fields."""
-    from pyarrow import json
-
     lines = block.count(b"\n") + (not block.endswith(b"\n"))
     if b"\r" in block or b"\n\n" in block or block.startswith(b"\n"):
         return None
@@ -110,9 +104,6 @@ def _parsed(block: bytes, schema: pa.Schema, columns: Callable[[pa.Table], pa.Ta
 
 
 def _columns_of_lists(table: pa.Table) -> pa.Table | None:
-    import pyarrow as pa
-    from pyarrow import compute, types
-
     queries, lists = table.column(QUERY_ID).combine_chunks(), table.column(HITS).combine_chunks()
     ids = hits = compute.list_flatten(lists)
     if queries.null_count or lists.null_count or hits.null_count or len(queries.unique()) < len(queries):
@@ -138,8 +129,6 @@ def _columns_of_hits(table: pa.Table) -> pa.Table | None:
 
 
 def _are_finite(scores: pa.ChunkedArray) -> bool:
-    from pyarrow import compute
-
     return bool(compute.all(compute.is_finite(scores), min_count=0).as_py())
 
 

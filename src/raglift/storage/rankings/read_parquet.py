@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute, parquet, types
 
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import Parser, has_enough_faults, read_grade
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
 from raglift.types.parsing import read_id
 from raglift.utilities.validation import Location, nearest, quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    import pyarrow as pa
-
 
 _ROWS = 10_000
 _KINDS = {QUERY_ID: "texts", ID: "texts", SCORE: "numbers", RANK: "integers", GRADE: "integers"}
@@ -26,8 +24,6 @@ _OF_RUN, _OF_LABELS = ((QUERY_ID, ID), (RANK, SCORE)), ((QUERY_ID, ID, GRADE), (
 
 def _run_table(path: Path) -> pa.Table | None:
     """Return the columns of a run, with ranks, if there are any, as scores that fall."""
-    from pyarrow import compute
-
     table = _columns(path, Location(path.name, []), *_OF_RUN)
     if table is None or RANK not in table.column_names:
         return table
@@ -71,9 +67,6 @@ RUN, LABELS = Parser(_run_table, _run_rows), Parser(_label_table, _label_rows)
 
 def _columns(path: Path, location: Location, needed: Sequence[str], optional: Sequence[str]) -> pa.Table | None:
     """Return the columns that there are; None, and faults, if one is missing or of another kind."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     with path.open("rb"):  # what the system says of a file that cannot be opened is clearer than what Arrow does
         pass
     try:
@@ -109,8 +102,6 @@ def _check_columns(schema: pa.Schema, needed: Sequence[str], present: Sequence[s
 
 
 def _is_of_kind(found: pa.DataType, kind: str) -> bool:
-    from pyarrow import types
-
     value = found.value_type if types.is_dictionary(found) else found
     is_text = types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)
     integers = types.is_integer(found)

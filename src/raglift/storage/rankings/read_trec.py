@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, csv
 
 from raglift.storage.rankings.columns import Row
 from raglift.storage.rankings.files import (
@@ -19,16 +23,7 @@ from raglift.storage.rankings.files import (
 )
 from raglift.storage.rankings.forms import GRADE, ID, QRELS_COLUMNS, QUERY_ID, RANK, RUN_COLUMNS, SCORE
 from raglift.utilities.strict_files import lines_of
-from raglift.utilities.validation import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from raglift.utilities.validation import Location
-
+from raglift.utilities.validation import Location, quoted
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -44,8 +39,6 @@ def _run_table(path: Path) -> pa.Table | None:
     Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
     The rank column does not count; it is kept to be compared with the scores.
     """
-    import pyarrow as pa
-
     query, _, id_, rank, score, _ = RUN_COLUMNS
     kinds = {query: pa.dictionary(pa.int32(), pa.string()), id_: pa.string(), score: pa.float64(), rank: pa.int64()}
 
@@ -66,9 +59,6 @@ def _run_rows(path: Path, location: Location) -> Iterator[Row]:
 
 
 def _qrels_table(path: Path) -> pa.Table | None:
-    import pyarrow as pa
-    from pyarrow import compute
-
     query, _, id_, relevance = QRELS_COLUMNS
     kinds = {query: pa.dictionary(pa.int32(), pa.string()), id_: pa.string(), relevance: pa.string()}
 
@@ -99,8 +89,6 @@ def _single(score: Any) -> Any:
 
 
 def _columns_of(block: bytes, columns: Sequence[str], kinds: Mapping[str, pa.DataType]) -> pa.Table:
-    from pyarrow import csv
-
     return csv.read_csv(
         arrow_copy(_evenly_spaced(block)),
         csv.ReadOptions(column_names=list(columns)),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raglift.analysis.paired_statistics import bound_of, within_reach
 from raglift.errors import ConfigurationError
@@ -16,19 +19,13 @@ from raglift.matching.numbered import NumberedLabels
 from raglift.metrics.computing import RankingScores, mean_title, score_rankings, title
 from raglift.metrics.parsing import parse
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, holm, paired_differences
-from raglift.storage.rankings.read import read_labels, read_run
+from raglift.storage.rankings.read import FileRankings, read_labels, read_run
 from raglift.utilities.display import one_line
 from raglift.utilities.limits import user_path
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from raglift.storage.rankings.columns import Labels
-    from raglift.storage.rankings.read import FileRankings
     from raglift.types.metric import Metric
 
 

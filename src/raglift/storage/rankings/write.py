@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raglift.storage.rankings.forms import GRADE, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
+from raglift.storage.rankings.forms import GRADE, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE, WrittenForm
 from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from raglift.storage.rankings.forms import WrittenForm
     from raglift.types.rankings import Run
 
 

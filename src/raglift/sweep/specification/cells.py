@@ -6,15 +6,12 @@ import hashlib
 import itertools
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.errors import ConfigurationError
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 NO_RERANKER = "none"
 """The name that stands for no reranker."""

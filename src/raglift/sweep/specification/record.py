@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from raglift.datasets.loading import title_of
@@ -28,9 +30,6 @@ from raglift.utilities.settings import Bounds, OneOf
 from raglift.utilities.strict_files import InvalidYaml, YamlFields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult
@@ -118,8 +117,6 @@ class Sweep(MeasuringSettings):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_names_primary", self.primary is not None)
-        from raglift.sweep.specification.validation import checked
-
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         for name, value in checked(type(self), given, DEFAULTS).items():
             object.__setattr__(self, name, value)

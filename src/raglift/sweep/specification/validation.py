@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError, create_model
 
@@ -21,15 +22,10 @@ from raglift.metrics.parsing import parse
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.retrieval.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER, grid
-from raglift.sweep.specification.models import DEFAULT_CHUNKER
-from raglift.sweep.specification.values import Model, as_list
+from raglift.sweep.specification.models import DEFAULT_CHUNKER, Model, as_list
 from raglift.types.dataset import Dataset
 from raglift.utilities.settings import hints_of
 from raglift.utilities.validation import Keys, faults_of, nearest, path_text, quoted, shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _RANGE = {"from", "to", "step"}
 _MOST_VALUES = 1_000
