@@ -1,0 +1,129 @@
+"""Why facts are lost: each change tried on the questions that lost something, and causes claimed where they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.analysis.outcomes import fact_outcomes
+from raglift.repairing.changes import changes_of
+from raglift.repairing.records import UNEXPLAINED, LostFact, Tried
+from raglift.retrieval.analyzers import language_of
+from raglift.text.normalization import normalize
+from raglift.utilities.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from raglift.analysis.outcomes import FactOutcomes
+    from raglift.repairing.systems import System, Trials
+    from raglift.results.evaluation import Evaluation
+    from raglift.types.labels import Fact, Query
+
+_AGREEING = 0.5
+"""So many of the neighbouring settings must find a fact too."""
+
+Place = tuple[int, int]
+"""A query, among the labelled ones, and a fact of it, from 0."""
+
+
+def lost_facts(evaluation: Evaluation, k: int, system: System | None, trials: Trials) -> list[LostFact]:
+    """Return the lost facts of an evaluation, each with its cause and the changes that find it.
+
+    Args:
+        evaluation: of the system as it was run.
+        k: by which rank a fact is to be found.
+        system: its parts; None where they are not known, and only the hits of the run can tell.
+        trials: the systems over its dataset.
+    """
+    outcomes = fact_outcomes(evaluation, k)
+    numbers = {query.id: number for number, query in enumerate(trials.queries)}
+    lost: dict[Place, tuple[int, str]] = {}
+    first = 0
+    for query in evaluation.dataset.queries:
+        if not query.is_labelled:
+            continue
+        for fact in range(len(query.facts)):
+            outcome = outcomes.outcomes[outcomes.outcome_of_fact[first + fact]][0]
+            if outcome != "found":
+                lost[numbers[query.id], fact] = (first + fact, outcome)
+        first += len(query.facts)
+    found: dict[Place, list[Tried | str]] = {
+        place: list(_from_hits(evaluation, trials, place, row, outcomes)) for place, (row, _) in lost.items()
+    }
+    if system is not None:
+        untold = [place for place, told in found.items() if not told]
+        for place, tried in _by_trials(system, trials, untold).items():
+            found[place] += tried
+    return [_lost(trials, place, outcome, found[place]) for place, (_, outcome) in lost.items()]
+
+
+def _from_hits(
+    evaluation: Evaluation, trials: Trials, place: Place, row: int, outcomes: FactOutcomes
+) -> Iterator[Tried | str]:
+    """Yield what the labels, the chunks and the hits of a run alone tell of a lost fact."""
+    fact = trials.queries[place[0]].facts[place[1]]
+    texts = [passage.text for passage in fact.passages if passage.text is not None]
+    if texts and not any(map(trials.is_in_documents, texts)):
+        yield "label"
+    inventory = evaluation.run.inventory
+    if inventory is not None and not any(touched == row for _, touched, _, _ in inventory.touches):
+        yield "missing document"
+    ranks = outcomes.ranks[:, row].tolist()
+    for stage, before, after in zip(evaluation.scores.stages[1:], ranks, ranks[1:], strict=False):
+        if 0 < before <= outcomes.k and not after and stage in evaluation.truncated:
+            yield "cut off"
+
+
+def _by_trials(system: System, trials: Trials, lost: Sequence[Place]) -> dict[Place, list[Tried]]:
+    """Return the changes that find each lost fact, up to the one that is its cause."""
+    found: dict[Place, list[Tried]] = {place: [] for place in lost}
+    left = set(lost)
+    detected = language_of(chunk.indexed_text for chunk in trials.chunks(system.chunker))
+    changes = list(changes_of(system, detected=detected))
+    with track("try", len(changes), "changes", show=trials.progress) as advance:
+        for change in changes:
+            mended = _found(change.system, trials, left)
+            near = [_found(one, trials, mended) for one in change.neighbours] if mended else []
+            for place, rank in mended.items():
+                agreeing = sum(place in one for one in near) / len(near) if near else 1.0
+                found[place].append(Tried(change, rank, agreeing))
+                if agreeing >= _AGREEING:
+                    left.discard(place)
+            advance(1)
+    return found
+
+
+def _found(system: System, trials: Trials, places: Iterable[Place]) -> dict[Place, int]:
+    """Return which of some facts a system finds by rank k, with their ranks."""
+    wanted = set(places)
+    if not wanted:
+        return {}
+    ranks = trials.ranks(system, sorted({query for query, _ in wanted}))
+    return {place: rank for place, rank in ranks.items() if place in wanted and rank <= system.k}
+
+
+def _lost(trials: Trials, place: Place, outcome: str, tried: Sequence[Tried | str]) -> LostFact:
+    query = trials.queries[place[0]]
+    fact = query.facts[place[1]]
+    told = next((one for one in tried if isinstance(one, str)), None)
+    changes = [one for one in tried if not isinstance(one, str)]
+    cause = told or next((one.change.cause for one in changes if one.agreeing >= _AGREEING), UNEXPLAINED)
+    if cause == "chunk size" and outcome == "not_attainable":
+        cause = "cut"
+    passage = fact.passages[0]
+    return LostFact(
+        query.id,
+        query.text,
+        place[1] + 1,
+        passage.text or f"the chunk {passage.chunk_id}",
+        outcome,
+        cause,
+        tuple(changes),
+        missing=_missing(query, fact),
+    )
+
+
+def _missing(query: Query, fact: Fact) -> tuple[str, ...]:
+    """Return the words of a question that no passage of a fact has."""
+    texts = {word for passage in fact.passages for word in normalize(passage.text or "").split()}
+    return tuple(dict.fromkeys(word for word in normalize(query.text).split() if word not in texts))

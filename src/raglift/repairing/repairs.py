@@ -1,0 +1,63 @@
+"""`evaluation.repairs()`: why facts are lost, and which changes mend them, each really run again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.analysis.upper_bound import depth_of, rule_of
+from raglift.errors import ConfigurationError
+from raglift.repairing.choosing import proposals
+from raglift.repairing.finding import lost_facts
+from raglift.repairing.records import Repairs
+from raglift.repairing.systems import Trials, system_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.results.evaluation import Evaluation
+    from raglift.types.documents import Document
+
+_NO_PARTS = "the parts of this system are not known, so no change was tried: what is said comes from its hits, chunks and labels"
+
+
+def find_repairs(
+    evaluation: Evaluation,
+    documents: Sequence[Document] = (),
+    *,
+    k: int | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    progress: bool | None = None,
+) -> Repairs:
+    """Return why the facts of an evaluation are lost, and which changes mend them.
+
+    Every change of one thing is really run again: filters, truncation by a model, copies, the language and weight of a
+    retriever, candidates, chunks, the reranker, another retriever. It is a lost fact's cause where it alone finds it by
+    rank k, and at least half of its neighbouring settings do too. Then those that mend most are tried on all questions,
+    alone and in pairs, chosen on one half of the questions and measured on the other.
+
+    Args:
+        evaluation: of raglift's own parts, as `raglift evaluate` and sweeps save it; of another system, only what its
+            hits tell.
+        documents: what was searched, if the evaluation does not have them: a saved one does not.
+        k: by which rank a fact is to be found; by default the deepest that was scored.
+        seed: of the halves, and of the tests.
+        confidence: of the tests.
+        progress: whether to show progress; None decides by the terminal.
+
+    Raises:
+        ConfigurationError: an agent, no documents, or a k that is not a depth of the run.
+    """
+    run, dataset = evaluation.run, evaluation.dataset
+    if run.has_sessions:
+        raise ConfigurationError("repairs: found sessions; expected a system that searches once for each question")
+    depth = depth_of(evaluation, k)
+    settings = {name: run.spec[name] for name in ("dtype", "device", "batch_size") if name in run.spec}
+    given = dataset if dataset.documents else replace(dataset, documents=tuple(documents))
+    trials = Trials(given, rule_of(evaluation), settings, progress)
+    system = system_of(evaluation, depth)
+    lost = lost_facts(evaluation, depth, system, trials)
+    found = [] if system is None else proposals(system, lost, trials, seed=seed, confidence=confidence)
+    name = ", then ".join(stage.system for stage in run.stages)
+    return Repairs(name, depth, tuple(lost), tuple(found), (_NO_PARTS,) if system is None else ())

@@ -1,0 +1,225 @@
+"""A system of raglift's own parts as a run describes it, and rankings of it with one thing changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.adapters.adapt import adapt_reranker
+from raglift.adapters.embeddings import embedder_by_name
+from raglift.adapters.splitters import chunker_by_name
+from raglift.errors import ConfigurationError
+from raglift.matching.match import match_rankings
+from raglift.repairing.windows import WindowedReranker, windowed
+from raglift.retrieval.embedding import build_index
+from raglift.retrieval.rerankers import PairReranker
+from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
+from raglift.text.normalization import normalize
+from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
+from raglift.types.rankings import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.matching.rule import MatchRule
+    from raglift.results.evaluation import Evaluation
+    from raglift.types.dataset import Dataset
+    from raglift.types.documents import Chunk
+    from raglift.types.labels import Query
+
+NO_RERANKER = "none"
+
+
+@dataclass(frozen=True)
+class System:
+    """A system of raglift's own parts."""
+
+    retriever: str
+    """As `parse_retriever` reads it."""
+    chunker: str
+    """As `chunker_by_name` reads it."""
+    embedding: str | None
+    """The embedding model; None for BM25 alone."""
+    reranker: str
+    """The reranker, or `none`."""
+    candidates: int
+    """How many hits the reranker gets, or without one how many are retrieved."""
+    k: int
+    """By which rank a fact is to be found."""
+    is_filtered: bool = True
+    """Whether filters of the queries hold."""
+    has_copies: bool = True
+    """Whether a ranking has several chunks that say nearly the same."""
+    embeds_whole: bool = False
+    """Whether chunks that the embedding model would truncate are embedded window by window."""
+    scores_whole: bool = False
+    """Whether hits that the reranker would truncate are scored window by window."""
+
+    @property
+    def source(self) -> System:
+        """The same without what comes after retrieval."""
+        return replace(self, reranker=NO_RERANKER, k=0, has_copies=True, scores_whole=False)
+
+
+def system_of(evaluation: Evaluation, k: int) -> System | None:
+    """Return the system that a run describes; None for a user's system, whose parts are not known.
+
+    Args:
+        evaluation: of the run.
+        k: by which rank a fact is to be found.
+    """
+    spec = evaluation.run.spec
+    parts = spec.get("parts") or spec.get("sweep", {}).get("cell", {})
+    if "retriever" not in parts or "chunker" not in parts:
+        return None
+    embedding = parts.get("embedding") if parse_retriever(parts["retriever"]).needs_embedding else None
+    reranker = parts.get("reranker", NO_RERANKER)
+    return System(parts["retriever"], parts["chunker"], embedding, reranker, int(spec["candidates"]), k)
+
+
+@dataclass(eq=False)
+class Trials:
+    """Systems over one dataset, each really asked; what two of them share is computed once."""
+
+    dataset: Dataset
+    """With its documents."""
+    rule: MatchRule
+    """What counts as a match."""
+    settings: dict[str, Any]
+    """How models compute, as `embedder_by_name` takes it."""
+    progress: bool | None = None
+    queries: tuple[Query, ...] = ()
+    """The labelled ones."""
+    counter: TokenCounts = field(
+        default_factory=lambda: TokenCounts() if is_encoding_available() else EstimatedTokens()
+    )
+    """What counts the tokens of a prompt."""
+    _documents: str = field(default="", repr=False)
+    _chunks: dict[str, Sequence[Chunk]] = field(default_factory=dict, repr=False)
+    _retrievers: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
+    _retrieved: dict[System, list[Ranking]] = field(default_factory=dict, repr=False)
+    _rerankers: dict[str, PairReranker] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.dataset.documents:
+            raise ConfigurationError(
+                f"{self.dataset.name}: found no documents; expected those that were searched, to try another system "
+                "over them (--dataset FOLDER)"
+            )
+        if is_encoding_available():
+            self.counter = TokenCounts()
+        self.queries = tuple(query for query in self.dataset.queries if query.is_labelled)
+
+    def is_in_documents(self, text: str) -> bool:
+        """Whether a text is in a document, as far as white space and letter case go."""
+        if not self._documents:
+            self._documents = "\n".join(normalize(document.text) for document in self.dataset.documents)
+        return normalize(text) in self._documents
+
+    def chunks(self, chunker: str) -> Sequence[Chunk]:
+        """Return the documents, split."""
+        if chunker not in self._chunks:
+            self._chunks[chunker] = chunker_by_name(chunker).split(self.dataset.documents)
+        return self._chunks[chunker]
+
+    def ranks(self, system: System, places: Sequence[int]) -> dict[tuple[int, int], int]:
+        """Return the rank at which a system finds each fact that it finds at all, by query and fact of the query.
+
+        Args:
+            system: what is asked.
+            places: of which queries, as indices of `queries`.
+        """
+        asked = [self.queries[place] for place in places]
+        (table,) = match_rankings(asked, [self.rankings(system, places)], self.rule)
+        first = table.facts.first_of_query(table.first.query)
+        facts = zip(table.first.query.tolist(), (table.first.fact - first).tolist(), strict=True)
+        return {
+            (places[query], fact): rank for (query, fact), rank in zip(facts, table.first.rank.tolist(), strict=True)
+        }
+
+    def rankings(self, system: System, places: Sequence[int]) -> list[Ranking]:
+        """Return the last ranking of some queries."""
+        retrieved = self.retrieved(system.source)
+        found = [retrieved[place] for place in places]
+        if system.reranker != NO_RERANKER:
+            reranker: Any = self.reranker(system.reranker)
+            if system.scores_whole:
+                reranker = WindowedReranker(reranker)
+            found = reranker.rerank([self.queries[place].text for place in places], found)
+        return found if system.has_copies else list(map(without_copies, found))
+
+    def tokens(self, system: System) -> float:
+        """Return the mean tokens of the first k hits of a query."""
+        rankings = self.rankings(system, range(len(self.queries)))
+        texts = [[hit.chunk.text for hit in ranking.hits[: system.k]] for ranking in rankings]
+        counts = self.counter.of([text for of in texts for text in of])
+        return float(counts.sum()) / max(len(texts), 1)
+
+    def retrieved(self, source: System) -> list[Ranking]:
+        """Return what is retrieved for every query."""
+        if source not in self._retrieved:
+            retriever = self._retriever(source)
+            filters = [query.filter for query in self.queries] if source.is_filtered else None
+            options = {"filters": filters} if filters and any(filters) else {}
+            texts = [query.text for query in self.queries]
+            self._retrieved[source] = retriever.retrieve(texts, source.candidates, **options)
+        return self._retrieved[source]
+
+    def reranker(self, name: str) -> PairReranker:
+        """Return a reranker by name."""
+        if name not in self._rerankers:
+            (stage,) = adapt_reranker(name, **self.settings, progress=self.progress)
+            if not isinstance(stage.reranker, PairReranker):
+                raise ConfigurationError(f"reranker: found {name!r}; expected one that scores pairs")
+            self._rerankers[name] = stage.reranker
+        return self._rerankers[name]
+
+    def _retriever(self, source: System) -> Any:
+        spec = parse_retriever(source.retriever)
+        make = {
+            "dense": partial(self._dense, source),
+            "bm25": partial(self._bm25, source),
+            "hybrid": partial(self._hybrid, source),
+        }[spec.kind]
+        key = (source.retriever, source.chunker, source.embedding, source.embeds_whole)
+        if key not in self._retrievers:
+            self._retrievers[key] = make()
+        return self._retrievers[key]
+
+    def _dense(self, source: System) -> Any:
+        embedder = embedder_by_name(str(source.embedding), **self.settings)
+        index = build_index(self.chunks(source.chunker), embedder, progress=self.progress)
+        return windowed(index) if source.embeds_whole else DenseRetriever(index)
+
+    def _bm25(self, source: System) -> Any:
+        return parse_retriever(source.retriever).bm25.retriever(self.chunks(source.chunker))
+
+    def _hybrid(self, source: System) -> Any:
+        spec = parse_retriever(source.retriever)
+        dense = self._retriever(replace(source, retriever="dense"))
+        bm25 = self._retriever(replace(source, retriever=str(spec.parts[1]), embedding=None, embeds_whole=False))
+        return HybridRetriever([dense, bm25], spec.weights, constant=spec.constant)
+
+
+_ALIKE = 0.8
+
+
+def without_copies(ranking: Ranking) -> Ranking:
+    """Return a ranking without hits that nearly repeat one of another document: of these the last one stays.
+
+    Of an outdated copy and the text that replaced it, it is not known which is which; so this only shows whether
+    copies are what keeps a hit from the first ranks.
+    """
+    from rapidfuzz.fuzz import ratio
+    from rapidfuzz.process import cdist
+
+    texts = [hit.chunk.text for hit in ranking.hits]
+    alike = cdist(texts, texts, scorer=ratio, score_cutoff=100 * _ALIKE) > 0
+    documents = np.array([hit.chunk.doc_id or "" for hit in ranking.hits])
+    alike &= documents[:, None] != documents[None, :]
+    has_later = np.triu(alike, k=1).any(axis=1)
+    left = [hit for hit, is_copied in zip(ranking.hits, has_later.tolist(), strict=True) if not is_copied]
+    return Ranking.of((hit.chunk, hit.score) for hit in left)
