@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document
 
-_NO_PARTS = "the parts of this system are not known, so no change was tried: what is said comes from its hits, chunks and labels"
+_NO_PARTS = "the parts of this system are not known: only what its hits, its chunks and the labels tell is said"
 
 
 def find_repairs(
