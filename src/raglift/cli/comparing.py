@@ -226,6 +226,36 @@ class Explain:
 
 @command(
     group,
+    "fix",
+    MEASURE,
+    "Find out why facts are lost, and what mends them",
+    run="raglift.cli.fix:run",
+    examples=["raglift fix runs/bm25", "raglift fix runs/bm25 --dataset my/ -o fixes.html"],
+)
+@dataclass(frozen=True)
+class Fix:
+    """Try changes of a system on the questions that lost something: chunks, candidates, weights, filters, models.
+
+    Every change is really run. A change is the cause of a loss where it alone finds the fact and neighbouring settings
+    do too. Those that mend most are tried on all questions: chosen on one half, measured on the other.
+    """
+
+    run: SavedRun
+    dataset: Annotated[str | None, typer.Option()] = None
+    """Dataset or folder with the documents that were searched. Default: the run's dataset, by its name."""
+    k: Annotated[int | None, typer.Option("-k")] = None
+    """Rank by which a fact is to be found. Default: the deepest that was scored."""
+    seed: int = 0
+    """Random seed of the halves and tests."""
+    causes: Annotated[bool, typer.Option("--causes")] = False
+    """Only say why facts are lost; try nothing on all questions."""
+    output: Output = None
+    """HTML file to write."""
+    as_json: AsJson = False
+
+
+@command(
+    group,
     "rescore",
     MEASURE,
     "Score a saved run again, by other rules",

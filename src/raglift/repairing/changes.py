@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.repairing.systems import NO_RERANKER, System
+from raglift.repairing.systems import GIVEN, NO_RERANKER, System
 from raglift.retrieval.bm25 import BM25Settings
 from raglift.retrieval.headings import HEADINGS
 from raglift.retrieval.models import EMBEDDED_MODEL
@@ -61,6 +61,9 @@ def changes_of(system: System, *, detected: str) -> Iterator[Change]:
         detected: the language of the documents, as BM25 would identify it.
     """
     yield Change("filter", "no filter", replace(system, is_filtered=False))
+    if system.candidates < system.k:
+        title = f"{system.k:,} hits in place of {system.candidates:,}"
+        yield Change("cut off", title, replace(system, candidates=system.k), settings=f"-k {system.k}")
     if system.embedding is not None:
         longer = "chunks that the embedding model reads to their end"
         yield Change("embedding truncates", longer, replace(system, embeds_whole=True))
@@ -68,13 +71,15 @@ def changes_of(system: System, *, detected: str) -> Iterator[Change]:
         longer = "hits that the reranker reads to their end"
         yield Change("reranker truncates", longer, replace(system, scores_whole=True))
     yield Change("copies", "one of several copies", replace(system, has_copies=False))
-    yield from _languages(system, detected)
-    yield from _weights(system)
+    if system.retriever != GIVEN:
+        yield from _languages(system, detected)
+        yield from _weights(system)
     yield from _candidates(system)
     yield from _chunkings(system)
     if system.reranker != NO_RERANKER:
         yield Change("reranker", "no reranker", replace(system, reranker=NO_RERANKER), settings="--reranker none")
-    yield from _retrievers(system)
+    if system.retriever != GIVEN:
+        yield from _retrievers(system)
 
 
 def _languages(system: System, detected: str) -> Iterator[Change]:

@@ -68,6 +68,9 @@ def _from_hits(
     inventory = evaluation.run.inventory
     if inventory is not None and not any(touched == row for _, touched, _, _ in inventory.touches):
         yield "missing document"
+    query = trials.queries[place[0]]
+    if trials.given is None and query.filter is not None and not trials.allows(query.filter, fact):
+        yield "filter"
     ranks = outcomes.ranks[:, row].tolist()
     for stage, before, after in zip(evaluation.scores.stages[1:], ranks, ranks[1:], strict=False):
         if 0 < before <= outcomes.k and not after and stage in evaluation.truncated:
@@ -78,7 +81,7 @@ def _by_trials(system: System, trials: Trials, lost: Sequence[Place]) -> dict[Pl
     """Return the changes that find each lost fact, up to the one that is its cause."""
     found: dict[Place, list[Tried]] = {place: [] for place in lost}
     left = set(lost)
-    detected = language_of(chunk.indexed_text for chunk in trials.chunks(system.chunker))
+    detected = language_of(document.text for document in trials.dataset.documents)
     changes = list(changes_of(system, detected=detected))
     with track("try", len(changes), "changes", show=trials.progress) as advance:
         for change in changes:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.upper_bound import depth_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.repairing.choosing import proposals
 from raglift.repairing.finding import lost_facts
 from raglift.repairing.records import Repairs
-from raglift.repairing.systems import Trials, system_of
+from raglift.repairing.systems import Given, Trials, system_of
+from raglift.stats.intervals import checked_integer
+from raglift.types.dataset import Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +25,14 @@ _NO_PARTS = "the parts of this system are not known: only what its hits, its chu
 
 def find_repairs(
     evaluation: Evaluation,
-    documents: Sequence[Document] = (),
+    documents: Dataset | Sequence[Document] | None = None,
     *,
+    system: Any = None,
+    reranker: Any = None,
     k: int | None = None,
     seed: int = 0,
     confidence: float = 0.95,
+    proposing: bool = True,
     progress: bool | None = None,
 ) -> Repairs:
     """Return why the facts of an evaluation are lost, and which changes mend them.
@@ -40,10 +45,14 @@ def find_repairs(
     Args:
         evaluation: of raglift's own parts, as `raglift evaluate` and sweeps save it; of another system, only what its
             hits tell.
-        documents: what was searched, if the evaluation does not have them: a saved one does not.
+        documents: what was searched, or a dataset that has them; a saved evaluation does not.
+        system: the retriever that was evaluated, if it is your own: it is asked again, with more hits and without
+            filters.
+        reranker: the reranker that was evaluated with it, or its name.
         k: by which rank a fact is to be found; by default the deepest that was scored.
         seed: of the halves, and of the tests.
         confidence: of the tests.
+        proposing: whether changes are also tried on all questions, which takes most of the time.
         progress: whether to show progress; None decides by the terminal.
 
     Raises:
@@ -52,12 +61,17 @@ def find_repairs(
     run, dataset = evaluation.run, evaluation.dataset
     if run.has_sessions:
         raise ConfigurationError("repairs: found sessions; expected a system that searches once for each question")
-    depth = depth_of(evaluation, k)
+    asked = int(run.spec["candidates"])
+    depth = depth_of(evaluation, None) if k is None else checked_integer("k", k, least=1)
     settings = {name: run.spec[name] for name in ("dtype", "device", "batch_size") if name in run.spec}
-    given = dataset if dataset.documents else replace(dataset, documents=tuple(documents))
-    trials = Trials(given, rule_of(evaluation), settings, progress)
-    system = system_of(evaluation, depth)
-    lost = lost_facts(evaluation, depth, system, trials)
-    found = [] if system is None else proposals(system, lost, trials, seed=seed, confidence=confidence)
+    searched = documents.documents if isinstance(documents, Dataset) else tuple(documents or dataset.documents)
+    given = replace(dataset, documents=searched)
+    parts = None if system is None else Given.of(system, reranker)
+    trials = Trials(given, rule_of(evaluation), settings, progress, parts)
+    described = system_of(evaluation, depth, parts, reranker)
+    lost = lost_facts(evaluation, min(depth, asked), described, trials)
+    found = []
+    if described is not None and proposing:
+        found = proposals(described, lost, trials, seed=seed, confidence=confidence)
     name = ", then ".join(stage.system for stage in run.stages)
-    return Repairs(name, depth, tuple(lost), tuple(found), (_NO_PARTS,) if system is None else ())
+    return Repairs(name, depth, tuple(lost), tuple(found), (_NO_PARTS,) if described is None else ())

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.adapters.adapt import adapt_reranker
+from raglift.adapters.adapt import adapt_reranker, adapt_system
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.splitters import chunker_by_name
+from raglift.adapters.stages import RetrieveStage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.repairing.windows import WindowedReranker, windowed
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk
-    from raglift.types.labels import Query
+    from raglift.types.filters import Filter
+    from raglift.types.labels import Fact, Query
 
 NO_RERANKER = "none"
+GIVEN = "given"
+"""The retriever or reranker of a user's own that was handed over."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +68,50 @@ class System:
         return replace(self, reranker=NO_RERANKER, k=0, has_copies=True, scores_whole=False)
 
 
-def system_of(evaluation: Evaluation, k: int) -> System | None:
-    """Return the system that a run describes; None for a user's system, whose parts are not known.
+def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any) -> System | None:
+    """Return the system that a run describes, or that was handed over; None for one whose parts are not known.
 
     Args:
         evaluation: of the run.
         k: by which rank a fact is to be found.
+        given: the parts that were handed over.
+        reranker: the name of a reranker that goes with them.
     """
     spec = evaluation.run.spec
+    if given is not None:
+        name = GIVEN if given.reranker is not None else reranker or NO_RERANKER
+        return System(GIVEN, GIVEN, None, name, int(spec["candidates"]), k)
     parts = spec.get("parts") or spec.get("sweep", {}).get("cell", {})
     if "retriever" not in parts or "chunker" not in parts:
         return None
     embedding = parts.get("embedding") if parse_retriever(parts["retriever"]).needs_embedding else None
     reranker = parts.get("reranker", NO_RERANKER)
     return System(parts["retriever"], parts["chunker"], embedding, reranker, int(spec["candidates"]), k)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The parts of a system of the user's, to be asked again."""
+
+    retriever: Any
+    reranker: Any = None
+
+    @classmethod
+    def of(cls, system: Any, reranker: Any) -> Given:
+        """Return the parts of a system of one retriever, and a reranker that is an object.
+
+        Raises:
+            UnsupportedSystem: an object that no adapter knows.
+            ConfigurationError: a system of several stages.
+        """
+        stages = adapt_system(system)
+        if len(stages) != 1 or not isinstance(stages[0], RetrieveStage):
+            raise ConfigurationError(
+                f"system: found one of {len(stages)} stages; expected its retriever alone, and what reranks its hits "
+                "as reranker="
+            )
+        reranking = [] if reranker is None or isinstance(reranker, str) else adapt_reranker(reranker)
+        return cls(stages[0].retriever, reranking[0].reranker if reranking else None)
 
 
 @dataclass(eq=False)
@@ -91,6 +125,7 @@ class Trials:
     settings: dict[str, Any]
     """How models compute, as `embedder_by_name` takes it."""
     progress: bool | None = None
+    given: Given | None = None
     queries: tuple[Query, ...] = ()
     """The labelled ones."""
     counter: TokenCounts = field(
@@ -119,6 +154,12 @@ class Trials:
             self._documents = "\n".join(normalize(document.text) for document in self.dataset.documents)
         return normalize(text) in self._documents
 
+    def allows(self, wanted: Filter, fact: Fact) -> bool:
+        """Whether a filter lets the document of some passage of a fact be found, as far as documents tell."""
+        documents = self.dataset.document_by_id
+        named = [documents[passage.doc_id] for passage in fact.passages if passage.doc_id in documents]
+        return not named or any(wanted.matches(document.metadata) for document in named)
+
     def chunks(self, chunker: str) -> Sequence[Chunk]:
         """Return the documents, split."""
         if chunker not in self._chunks:
@@ -145,11 +186,17 @@ class Trials:
         retrieved = self.retrieved(system.source)
         found = [retrieved[place] for place in places]
         if system.reranker != NO_RERANKER:
-            reranker: Any = self.reranker(system.reranker)
-            if system.scores_whole:
-                reranker = WindowedReranker(reranker)
-            found = reranker.rerank([self.queries[place].text for place in places], found)
+            found = self._reranked(system, [self.queries[place].text for place in places], found)
         return found if system.has_copies else list(map(without_copies, found))
+
+    def _reranked(self, system: System, texts: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
+        of_user = self.given is not None and system.reranker == GIVEN
+        reranker: Any = self.given.reranker if of_user and self.given else self.reranker(system.reranker)
+        if system.scores_whole and isinstance(reranker, PairReranker):
+            reranker = WindowedReranker(reranker)
+        if hasattr(reranker, "rerank"):
+            return list(reranker.rerank(texts, rankings))
+        return [reranker.rerank_one(text, ranking) for text, ranking in zip(texts, rankings, strict=True)]
 
     def tokens(self, system: System) -> float:
         """Return the mean tokens of the first k hits of a query."""
@@ -165,7 +212,11 @@ class Trials:
             filters = [query.filter for query in self.queries] if source.is_filtered else None
             options = {"filters": filters} if filters and any(filters) else {}
             texts = [query.text for query in self.queries]
-            self._retrieved[source] = retriever.retrieve(texts, source.candidates, **options)
+            if hasattr(retriever, "retrieve"):
+                found = retriever.retrieve(texts, source.candidates, **options)
+            else:
+                found = [retriever.retrieve_one(text, source.candidates) for text in texts]
+            self._retrieved[source] = list(found)
         return self._retrieved[source]
 
     def reranker(self, name: str) -> PairReranker:
@@ -178,6 +229,8 @@ class Trials:
         return self._rerankers[name]
 
     def _retriever(self, source: System) -> Any:
+        if source.retriever == GIVEN and self.given is not None:
+            return self.given.retriever
         spec = parse_retriever(source.retriever)
         make = {
             "dense": partial(self._dense, source),

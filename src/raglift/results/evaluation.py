@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import raglift.repairing.view
 import raglift.report.views.analyses  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.answering import DELTA, RISK, Abstention, abstention
 from raglift.analysis.explanation import Explanation, explain, over_k
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import Lift, Note, NoteKind, TagSlices
     from raglift.matching.matches import MatchTable
+    from raglift.repairing.records import Repairs
     from raglift.report.charts.plots import EvaluationPlots
     from raglift.storage.rankings.exporting import Export
     from raglift.types.dataset import Dataset
+    from raglift.types.documents import Document
     from raglift.types.labels import LabelSources
     from raglift.types.metric import Metric
 
@@ -327,6 +330,47 @@ class Evaluation(Presentable):
             ConfigurationError: no stage has that name.
         """
         return explain(self, query_id, stage=stage)
+
+    def repairs(
+        self,
+        documents: Dataset | Sequence[Document] | None = None,
+        *,
+        system: Any = None,
+        reranker: Any = None,
+        k: int | None = None,
+        seed: int = 0,
+        confidence: float = CONFIDENCE,
+        proposing: bool = True,
+        progress: bool | None = None,
+    ) -> Repairs:
+        """Return why each lost fact is lost, and which changes of the system mend them, each really run again.
+
+        Args:
+            documents: what was searched, or a dataset that has them; a saved evaluation does not.
+            system: the retriever that was evaluated, if it is your own: it is asked again.
+            reranker: the reranker that was evaluated with it, or its name.
+            k: by which rank a fact is to be found; by default the deepest that was scored.
+            seed: of the halves of the questions, and of the tests.
+            confidence: of the tests.
+            proposing: whether changes are also tried on all questions, which takes most of the time.
+            progress: whether to show progress; None decides by the terminal.
+
+        Raises:
+            ConfigurationError: an agent, no documents, or a k that is not a depth of the run.
+        """
+        from raglift.repairing.repairs import find_repairs
+
+        return find_repairs(
+            self,
+            documents,
+            system=system,
+            reranker=reranker,
+            k=k,
+            seed=seed,
+            confidence=confidence,
+            proposing=proposing,
+            progress=progress,
+        )
 
     def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
         """Return a metric's mean at many depths, without asking the system again.
