@@ -243,6 +243,10 @@ class Fix:
     run: SavedRun
     dataset: Annotated[str | None, typer.Option()] = None
     """Dataset or folder with the documents that were searched. Default: the run's dataset, by its name."""
+    system: Annotated[str | None, typer.Option()] = None
+    """Your own retriever, such as my_rag:retriever, if the run is of one: it is asked again."""
+    reranker: Annotated[str | None, typer.Option()] = None
+    """With --system: the reranker of the run, by name."""
     k: Annotated[int | None, typer.Option("-k")] = None
     """Rank by which a fact is to be found. Default: the deepest that was scored."""
     seed: int = 0

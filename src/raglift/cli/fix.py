@@ -13,6 +13,7 @@ from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import WIDTH, print_document
 from raglift.report.page.rendering import Page, check_page_free, write_page
 from raglift.results.evaluation import load_evaluation
+from raglift.running.systems import load_system
 from raglift.utilities.limits import is_stream
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def run(request: Fix) -> None:
         check_page_free(request.output, overwrite=True)
     evaluation = load_evaluation(request.run)
     dataset = load_dataset(request.dataset or evaluation.dataset.name)
-    repairs = evaluation.repairs(dataset, k=request.k, seed=request.seed, proposing=not request.causes)
+    given = {} if request.system is None else {"system": load_system(request.system), "reranker": request.reranker}
+    repairs = evaluation.repairs(dataset, k=request.k, seed=request.seed, proposing=not request.causes, **given)
     if request.output is not None:
         view = view_of(repairs, detail=Detail.DETAILS)
         write_page(Page(**{field.name: getattr(view, field.name) for field in fields(Document)}), request.output)

@@ -27,6 +27,7 @@ CAUSES = {
     "language": "BM25 reads the texts in another language",
     "weight": "the fusion's weight leaves one side out",
     "candidates": "the reranker gets too few candidates",
+    "overlap": "the chunks cut the passage, and do not overlap enough to hold it",
     "cut": "the chunks cut the passage",
     "chunk size": "the chunks are too small or too large for the question",
     "headings": "the passage needs the headings above it",
@@ -141,16 +142,16 @@ def _chunkings(system: System) -> Iterator[Change]:
         as_long = max(1, round(system.k * size / new_size))  # a prompt of the same length
         return replace(system, chunker=f"{form['kind']}:{new_size}/{fitting}{form['rest']}", k=as_long)
 
-    tried = [(size, size // 5)] if overlap < size // 10 else []
-    tried += [(round(size * factor), round(overlap * factor)) for factor in (1.5, 0.67, 2.0)]
-    for new_size, new_overlap in tried:
+    tried = [("overlap", size, size // 5)] if overlap < size // 10 else []
+    tried += [("chunk size", round(size * factor), round(overlap * factor)) for factor in (1.5, 0.67, 2.0)]
+    for cause, new_size, new_overlap in tried:
         changed = with_sizes(new_size, new_overlap)
         near = tuple(
             with_sizes(round(new_size * factor), round(new_overlap + part * new_size)) for factor, part in _NUDGES
         )
         title = f"chunks of {new_size:,}/{new_overlap:,} in place of {size:,}/{overlap:,}"
-        title += f", the first {changed.k}" if changed.k != system.k else ""
-        yield Change("chunk size", title, changed, near, f"--chunker {changed.chunker} -k {changed.k}")
+        title += f", of which the first {changed.k} are read" if changed.k != system.k else ""
+        yield Change(cause, title, changed, near, f"--chunker {changed.chunker} -k {changed.k}")
     if not system.chunker.endswith(HEADINGS):
         changed = replace(system, chunker=system.chunker + HEADINGS)
         yield Change("headings", "chunks with the headings above them", changed, (), f"--chunker {changed.chunker}")

@@ -111,8 +111,10 @@ def _lost(trials: Trials, place: Place, outcome: str, tried: Sequence[Tried | st
     told = next((one for one in tried if isinstance(one, str)), None)
     changes = [one for one in tried if not isinstance(one, str)]
     cause = told or next((one.change.cause for one in changes if one.agreeing >= _AGREEING), UNEXPLAINED)
-    if cause == "chunk size" and outcome == "not_attainable":
-        cause = "cut"
+    if outcome == "not_attainable":  # no chunk has the passage: whatever finds it mends the cut
+        cause = {"chunk size": "cut"}.get(cause, cause)
+    elif cause == "overlap":
+        cause = "chunk size"
     passage = fact.passages[0]
     return LostFact(
         query.id,

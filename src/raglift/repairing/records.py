@@ -52,9 +52,9 @@ class LostFact:
     @property
     def mend(self) -> Tried | None:
         """The change that puts the cause right, or else the first one that finds it; None if none does."""
-        return next(
-            (one for one in self.tried if one.change.cause == self.cause), self.tried[0] if self.tried else None
-        )
+        kinds = {self.cause} | ({"overlap", "chunk size"} if self.cause in ("cut", "chunk size") else set())
+        of_cause = (one for one in self.tried if one.change.cause in kinds)
+        return next(of_cause, self.tried[0] if self.tried else None)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.retrieval.rerankers import PairReranker
 
-_SHORTEST = 200
+_SHORTEST = 40
 """Characters below which a window is not halved again."""
 
 

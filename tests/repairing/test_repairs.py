@@ -1,0 +1,176 @@
+"""Causes are claimed where a change alone finds a lost fact; proposals are measured on other questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import raglift as rl
+from raglift.errors import ConfigurationError
+from raglift.repairing import Repairs
+from raglift.results.evaluation import Evaluation
+from raglift.retrieval import BM25Retriever
+from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
+from raglift.types.dataset import Dataset
+from raglift.types.documents import Document
+from raglift.types.filters import Filter
+from raglift.types.labels import Fact, Passage, Query
+from raglift.types.rankings import Ranking
+
+FILLER = "The sea was calm and the boats lay still. "
+
+
+def documents(count: int = 12) -> tuple[Document, ...]:
+    topics = ["lamp", "horn", "ferry", "oyster", "peat", "rope", "hen", "tyre", "moor", "cabin", "stamp", "taxi"]
+    return tuple(
+        Document(f"d{n}", f"{FILLER * 3}The {topic} is kept in shed {n}. {FILLER * 3}", {"year": 2020 + n})
+        for n, topic in enumerate(topics[:count])
+    )
+
+
+def query(number: int, text: str, passage: str, **more: Any) -> Query:
+    document = next(one for one in documents() if passage in one.text)
+    start = document.text.index(passage)
+    return Query(f"q{number}", text, (Fact((Passage(passage, document.id, start, start + len(passage)),)),), **more)
+
+
+def dataset(*queries: Query, more: Sequence[Document] = ()) -> Dataset:
+    return Dataset(queries, (*documents(), *more), "sheds")
+
+
+def evaluated(data: Dataset, retriever: str, chunker: str = "recursive:600/0", **settings: Any) -> Evaluation:
+    """The evaluation of a system of raglift's own parts, which its run names."""
+    from raglift.adapters.splitters import chunker_by_name
+    from raglift.running.systems import LocalSystem, build_retriever
+
+    system = build_retriever(data, LocalSystem(retriever, chunker_by_name(chunker)), progress=False)
+    usual = {"ks": (1, 3), "depth": "deep", "candidates": 6, "progress": False, "latency": 0}
+    found = rl.evaluate(system, data, **{**usual, **settings})
+    parts = {"retriever": retriever, "chunker": chunker, "reranker": "none"}
+    return replace(found, run=replace(found.run, spec={**found.run.spec, "parts": parts}))
+
+
+def cause_of(repairs: Repairs, query_id: str = "q0") -> str:
+    (lost,) = [one for one in repairs.lost if one.query_id == query_id]
+    return lost.cause
+
+
+LAMP = query(0, "where is the lamp kept", "The lamp is kept in shed 0.")
+
+
+def test_a_passage_that_chunks_cut_is_mended_by_an_overlap_or_another_size() -> None:
+    data = dataset(LAMP, query(1, "the horn", "The horn is kept in shed 1."))
+    evaluation = evaluated(data, "bm25", "recursive:140/0", match=rl.MatchRule("containment", minimum_length=30))
+    repairs = evaluation.repairs(proposing=False)
+    assert {one.cause for one in repairs.lost} <= {"cut", "overlap", "unexplained"}
+    assert cause_of(repairs) in ("cut", "overlap")
+    assert repairs.lost[0].mend is not None
+
+
+def test_an_analyzer_of_another_language_is_a_cause() -> None:
+    data = dataset(query(0, "keeping lamps", "The lamp is kept in shed 0."))
+    repairs = evaluated(data, "bm25(language=none)").repairs(proposing=False)
+    assert cause_of(repairs) == "language"
+    assert repairs.lost[0].mend.change.settings == "--retriever 'bm25'"  # type: ignore[union-attr]
+
+
+def test_a_filter_that_excludes_the_document_is_a_cause_without_asking_again() -> None:
+    data = dataset(replace(LAMP, filter=Filter.of({"year": 2021})))
+    chunks = [
+        replace(chunk, metadata=data.document_by_id[str(chunk.doc_id)].metadata)
+        for chunk in rl.RecursiveChunker(600, overlap=0).split(data.documents)
+    ]
+    retriever = BM25Retriever(chunks)
+    evaluation = rl.evaluate(retriever, data, ks=(1, 3), latency=0, chunks=chunks)
+    assert cause_of(evaluation.repairs(proposing=False)) == "filter"
+    asked = evaluation.repairs(system=retriever, proposing=False)
+    assert asked.lost[0].tried[0].rank == 1
+
+
+def test_copies_that_come_first_are_a_cause() -> None:
+    older = [Document(f"old{n}", documents()[0].text.replace("shed 0", f"shed {n + 50} lamp")) for n in range(5)]
+    repairs = evaluated(dataset(LAMP, more=older), "bm25").repairs(proposing=False)
+    assert cause_of(repairs) == "copies"
+
+
+class Beginnings(PairReranker):
+    """Scores by shared words, of the first characters of a text alone."""
+
+    identity = "beginnings"
+
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        return [float(len({*query.split()} & {*text[:100].lower().split()} - {"the", "is"})) for query, text in batch]
+
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated]:
+        return [Truncated(Truncated.TEXT * (len(text) > 100)) for _, text in pairs]
+
+
+def test_a_reranker_that_reads_the_beginning_is_a_cause() -> None:
+    other = [Document(f"x{n}", f"lamp calm sea boats {n}") for n in range(4)]
+    data = dataset(LAMP, more=other)
+    chunks = rl.RecursiveChunker(600, overlap=0).split(data.documents)
+    retriever, reranker = BM25Retriever(chunks), Beginnings()
+    evaluation = rl.evaluate(retriever, data, reranker=reranker, ks=(1, 3), candidates=6, latency=0, chunks=chunks)
+    assert cause_of(evaluation.repairs(system=retriever, reranker=reranker, proposing=False)) == "reranker truncates"
+
+
+def test_a_label_that_is_nowhere_and_a_document_that_is_not_indexed_are_causes() -> None:
+    wrong = replace(LAMP, facts=(Fact((Passage("The lamp was never kept in any shed."),)),))
+    data = dataset(wrong, query(1, "the horn", "The horn is kept in shed 1."))
+    chunks = rl.RecursiveChunker(600, overlap=0).split([one for one in data.documents if one.id != "d1"])
+    repairs = rl.evaluate(BM25Retriever(chunks), data, ks=(3,), latency=0, chunks=chunks).repairs()
+    assert [one.cause for one in repairs.lost] == ["label", "missing document"]
+    assert repairs.notes
+
+
+def test_too_few_hits_are_a_cause() -> None:
+    data = dataset(LAMP, *(query(n, "shed kept is", f"The {t} is kept in shed {n}.") for n, t in [(5, "rope")]))
+    chunks = rl.RecursiveChunker(600, overlap=0).split(data.documents)
+    retriever = BM25Retriever(chunks)
+    evaluation = rl.evaluate(retriever, data, ks=(1,), k=1, latency=0, chunks=chunks)
+    repairs = evaluation.repairs(system=retriever, k=12, proposing=False)
+    assert cause_of(repairs, "q5") == "cut off"
+
+
+def test_what_no_change_finds_is_unexplained_and_named_words_are_missing() -> None:
+    data = dataset(query(0, "illumination storage", "The lamp is kept in shed 0."))
+    (lost,) = evaluated(data, "bm25").repairs(proposing=False).lost
+    assert (lost.cause, lost.missing) in (("unexplained", ("illumination", "storage")), ("retriever", lost.missing))
+
+
+def test_a_proposal_mends_more_than_it_breaks_on_questions_it_was_not_chosen_on() -> None:
+    topics = ["lamp", "horn", "ferry", "oyster", "peat", "rope", "hen", "tyre", "moor", "cabin", "stamp", "taxi"]
+    passages = [f"The {topic} is kept in shed {n}." for n, topic in enumerate(topics)]
+    queries = [
+        query(n * 10 + m, f"{'so ' * m}keeping {topics[n]}s", one) for n, one in enumerate(passages) for m in range(3)
+    ]
+    evaluation = evaluated(dataset(*queries), "bm25(language=none)")
+    repairs = evaluation.repairs()
+    best = repairs.proposals[0]
+    assert "--retriever 'bm25'" in " ".join(change.settings for change in best.changes)
+    assert best.is_worth_it
+    assert best.broken == 0
+    assert best.questions == 18
+    assert set(repairs.to_frame()["cause"]) == {"language"}
+    assert "Try BM25" in str(repairs)
+
+
+def test_agents_and_runs_without_documents_are_refused() -> None:
+    evaluation = evaluated(dataset(LAMP), "bm25(language=none)")
+    without = replace(evaluation, dataset=replace(evaluation.dataset, documents=()))
+    with pytest.raises(ConfigurationError, match="documents"):
+        without.repairs()
+    with pytest.raises(ConfigurationError, match="k: found 0"):
+        evaluation.repairs(k=0)
+
+
+def test_rankings_without_copies_keep_one_of_each() -> None:
+    from raglift.repairing.systems import without_copies
+    from raglift.types.documents import Chunk
+
+    texts = ["the lamp is in shed one", "the lamp is in shed two", "the horn sounds at noon in fog"]
+    ranking = Ranking.of((Chunk(text, str(n), f"d{n}"), 1.0) for n, text in enumerate(texts))
+    assert [hit.chunk.id for hit in without_copies(ranking)] == ["1", "2"]
