@@ -167,10 +167,15 @@ def test_agents_and_runs_without_documents_are_refused() -> None:
         evaluation.repairs(k=0)
 
 
-def test_rankings_without_copies_keep_one_of_each() -> None:
+def test_hits_that_repeat_a_relevant_one_are_copies() -> None:
     from raglift.repairing.systems import without_copies
     from raglift.types.documents import Chunk
 
-    texts = ["the lamp is in shed one", "the lamp is in shed two", "the horn sounds at noon in fog"]
+    texts = [
+        "the lamp is in shed one",
+        "the lamp is in shed two",
+        "the horn sounds at noon in fog",
+        "the lamp is in shed 3",
+    ]
     ranking = Ranking.of((Chunk(text, str(n), f"d{n}"), 1.0) for n, text in enumerate(texts))
-    assert [hit.chunk.id for hit in without_copies(ranking)] == ["1", "2"]
+    assert [hit.chunk.id for hit in without_copies(ranking, {2})] == ["1", "2"]

@@ -71,7 +71,7 @@ def changes_of(system: System, *, detected: str) -> Iterator[Change]:
     if system.reranker != NO_RERANKER:
         longer = "hits that the reranker reads to their end"
         yield Change("reranker truncates", longer, replace(system, scores_whole=True))
-    yield Change("copies", "one of several copies", replace(system, has_copies=False))
+    yield Change("copies", "no copies of the passage's chunk in other documents", replace(system, has_copies=False))
     if system.retriever != GIVEN:
         yield from _languages(system, detected)
         yield from _weights(system)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from raglift.adapters.adapt import adapt_reranker, adapt_system
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.splitters import chunker_by_name
@@ -24,6 +22,7 @@ from raglift.types.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
@@ -56,7 +55,7 @@ class System:
     is_filtered: bool = True
     """Whether filters of the queries hold."""
     has_copies: bool = True
-    """Whether a ranking has several chunks that say nearly the same."""
+    """Whether hits that nearly repeat what a passage matches, in other documents, are left in a ranking."""
     embeds_whole: bool = False
     """Whether chunks that the embedding model would truncate are embedded window by window."""
     scores_whole: bool = False
@@ -157,7 +156,7 @@ class Trials:
     def allows(self, wanted: Filter, fact: Fact) -> bool:
         """Whether a filter lets the document of some passage of a fact be found, as far as documents tell."""
         documents = self.dataset.document_by_id
-        named = [documents[passage.doc_id] for passage in fact.passages if passage.doc_id in documents]
+        named = [documents[one.doc_id] for one in fact.passages if one.doc_id and one.doc_id in documents]
         return not named or any(wanted.matches(document.metadata) for document in named)
 
     def chunks(self, chunker: str) -> Sequence[Chunk]:
@@ -173,13 +172,17 @@ class Trials:
             system: what is asked.
             places: of which queries, as indices of `queries`.
         """
-        asked = [self.queries[place] for place in places]
-        (table,) = match_rankings(asked, [self.rankings(system, places)], self.rule)
+        asked, rankings = [self.queries[place] for place in places], self.rankings(system, places)
+        (table,) = match_rankings(asked, [rankings], self.rule)
+        if not system.has_copies:
+            relevant: list[set[int]] = [set() for _ in places]
+            for query, rank in zip(table.matches.query.tolist(), table.matches.rank.tolist(), strict=True):
+                relevant[query].add(rank)
+            (table,) = match_rankings(asked, [list(map(without_copies, rankings, relevant))], self.rule)
         first = table.facts.first_of_query(table.first.query)
-        facts = zip(table.first.query.tolist(), (table.first.fact - first).tolist(), strict=True)
-        return {
-            (places[query], fact): rank for (query, fact), rank in zip(facts, table.first.rank.tolist(), strict=True)
-        }
+        columns = (table.first.query, table.first.fact - first, table.first.rank)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {(places[query], fact): rank for query, fact, rank in rows}
 
     def rankings(self, system: System, places: Sequence[int]) -> list[Ranking]:
         """Return the last ranking of some queries."""
@@ -187,7 +190,7 @@ class Trials:
         found = [retrieved[place] for place in places]
         if system.reranker != NO_RERANKER:
             found = self._reranked(system, [self.queries[place].text for place in places], found)
-        return found if system.has_copies else list(map(without_copies, found))
+        return found
 
     def _reranked(self, system: System, texts: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
         of_user = self.given is not None and system.reranker == GIVEN
@@ -260,19 +263,23 @@ class Trials:
 _ALIKE = 0.8
 
 
-def without_copies(ranking: Ranking) -> Ranking:
-    """Return a ranking without hits that nearly repeat one of another document: of these the last one stays.
+def without_copies(ranking: Ranking, relevant: AbstractSet[int]) -> Ranking:
+    """Return a ranking without the hits of other documents that nearly repeat a relevant one, as outdated copies do.
 
-    Of an outdated copy and the text that replaced it, it is not known which is which; so this only shows whether
-    copies are what keeps a hit from the first ranks.
+    Args:
+        ranking: with copies.
+        relevant: the ranks of the hits that match a passage.
     """
     from rapidfuzz.fuzz import ratio
-    from rapidfuzz.process import cdist
 
-    texts = [hit.chunk.text for hit in ranking.hits]
-    alike = cdist(texts, texts, scorer=ratio, score_cutoff=100 * _ALIKE) > 0
-    documents = np.array([hit.chunk.doc_id or "" for hit in ranking.hits])
-    alike &= documents[:, None] != documents[None, :]
-    has_later = np.triu(alike, k=1).any(axis=1)
-    left = [hit for hit, is_copied in zip(ranking.hits, has_later.tolist(), strict=True) if not is_copied]
+    wanted = [hit.chunk for hit in ranking.hits if hit.rank in relevant]
+    left = [
+        hit
+        for hit in ranking.hits
+        if hit.rank in relevant
+        or not any(
+            hit.chunk.doc_id != chunk.doc_id and ratio(hit.chunk.text, chunk.text, score_cutoff=100 * _ALIKE)
+            for chunk in wanted
+        )
+    ]
     return Ranking.of((hit.chunk, hit.score) for hit in left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from raglift.retrieval.rerankers import PairReranker
 
 _SHORTEST = 40
-"""Characters below which a window is not halved again."""
+"""Characters below which a window is not made shorter."""
 
 
 def windows_of(text: str, is_cut: Callable[[str], bool]) -> list[str]:
-    """Return a text in halves, and halves of halves, until a model reads each of them whole."""
-    if len(text) < _SHORTEST or not is_cut(text):
-        return [text]
-    middle = text.rfind(" ", 0, len(text) // 2 + 1)
-    middle = middle if middle > 0 else len(text) // 2
-    return [*windows_of(text[:middle], is_cut), *windows_of(text[middle:], is_cut)]
+    """Return windows of a text that a model reads whole, each half over the one before; the text if it reads that."""
+    length = len(text)
+    while length > _SHORTEST and is_cut(text[:length]):
+        length //= 2
+    step = max(1, length // 2)
+    return [text[start : start + length] for start in range(0, max(1, len(text) - length + step), step)]
 
 
 def windowed(index: DenseIndex) -> Any:
@@ -75,10 +76,7 @@ class WindowedReranker:
         """Sort the hits of each ranking by their best window."""
         pairs = {(query, hit.chunk.text) for query, ranking in zip(queries, rankings, strict=True) for hit in ranking}
         cut = self._reranker.truncated(sorted(pairs)) or {}
-        windows = {
-            pair: windows_of(pair[1], lambda part, query=pair[0]: bool(self._reranker.truncated([(query, part)])))
-            for pair in cut
-        }
+        windows = {pair: windows_of(pair[1], partial(self._is_cut, pair[0])) for pair in cut}
         asked = {(query, part) for (query, text) in pairs for part in windows.get((query, text), [text])}
         scores = self._reranker.scores(sorted(asked))
         return [
@@ -91,3 +89,6 @@ class WindowedReranker:
             )
             for query, ranking in zip(queries, rankings, strict=True)
         ]
+
+    def _is_cut(self, query: str, text: str) -> bool:
+        return bool(self._reranker.truncated([(query, text)]))
