@@ -260,7 +260,7 @@ class Trials:
         return HybridRetriever([dense, bm25], spec.weights, constant=spec.constant)
 
 
-_ALIKE = 0.8
+_ALIKE = 0.85
 
 
 def without_copies(ranking: Ranking, relevant: AbstractSet[int]) -> Ranking:
@@ -270,7 +270,7 @@ def without_copies(ranking: Ranking, relevant: AbstractSet[int]) -> Ranking:
         ranking: with copies.
         relevant: the ranks of the hits that match a passage.
     """
-    from rapidfuzz.fuzz import ratio
+    from rapidfuzz.fuzz import partial_ratio
 
     wanted = [hit.chunk for hit in ranking.hits if hit.rank in relevant]
     left = [
@@ -278,7 +278,7 @@ def without_copies(ranking: Ranking, relevant: AbstractSet[int]) -> Ranking:
         for hit in ranking.hits
         if hit.rank in relevant
         or not any(
-            hit.chunk.doc_id != chunk.doc_id and ratio(hit.chunk.text, chunk.text, score_cutoff=100 * _ALIKE)
+            hit.chunk.doc_id != chunk.doc_id and partial_ratio(hit.chunk.text, chunk.text, score_cutoff=100 * _ALIKE)
             for chunk in wanted
         )
     ]
