@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.comparison import halves
-from raglift.repairing.records import Proposal
+from raglift.repairing.records import MOST_PROPOSALS, Proposal
 from raglift.stats.paired_tests import paired_difference
 from raglift.utilities.progress import track
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from raglift.repairing.records import LostFact
     from raglift.repairing.systems import System, Trials
 
-_MOST = 3
-"""Proposals, and changes of which pairs are tried."""
 _TRIED = 6
 """Changes that are tried on all questions: those that mend most of the lost facts."""
 _PARTS = ("retriever", "chunker", "embedding", "reranker", "candidates", "k")
@@ -39,7 +37,7 @@ def proposals(
         lost: its lost facts, with the changes that find them.
         trials: the systems over its dataset.
         seed: of the halves, and of the test.
-        confidence: of the test, shared among the proposals.
+        confidence: of the tests; the proposals share their level.
     """
     mending: dict[Change, int] = {}
     for one in lost:
@@ -56,14 +54,16 @@ def proposals(
         for change in likely:
             options[change,] = _Found(change.system, trials)
             advance(1)
-    best = sorted(options, key=lambda changes: -options[changes].gain(before, chosen))[:_MOST]
+    best = sorted(options, key=lambda changes: -options[changes].gain(before, chosen))[:MOST_PROPOSALS]
     for pair in combinations([changes[0] for changes in best], 2):
         both = _together(system, pair)
         if both is not None:
             options[pair] = _Found(both, trials)
     ranked = sorted(options, key=lambda changes: (-options[changes].gain(before, chosen), len(changes)))
-    level = 1 - (1 - confidence) / _MOST
-    found = [_measured(changes, options[changes], before, other, trials, seed, level) for changes in ranked[:_MOST]]
+    found = [
+        _measured(changes, options[changes], before, other, trials, seed, confidence)
+        for changes in ranked[:MOST_PROPOSALS]
+    ]
     return [one for one in found if one.is_worth_it]
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from raglift.repairing.changes import Change
     from raglift.stats.paired_tests import PairedDifference
 
+MOST_PROPOSALS = 3
+"""As many are measured on the other half of the questions, and share the level of the test."""
 UNEXPLAINED = "unexplained"
 """No tried change finds it, or only by luck: neighbouring settings do not."""
 
@@ -79,8 +81,8 @@ class Proposal:
     @property
     def is_worth_it(self) -> bool:
         """Whether it mends significantly more than it breaks, and breaks at most a third of what it mends."""
-        alpha = 1 - self.difference.confidence
-        return self.difference.mean > 0 and self.difference.p <= alpha and 3 * self.broken <= self.mended
+        level = (1 - self.difference.confidence) / MOST_PROPOSALS
+        return self.difference.mean > 0 and self.difference.p <= level and 3 * self.broken <= self.mended
 
 
 @dataclass(frozen=True)
