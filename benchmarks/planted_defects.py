@@ -1,0 +1,818 @@
+"""Sixty retrieval systems in which exactly one thing is wrong for one known fact, so that its cause is known.
+
+    python -m benchmarks.planted_defects [--kind cut ...] [--unplanted]
+
+There are twelve kinds of defects and five cases of each, on three corpora written for this purpose (`data`). A case is
+an evaluation in which the planted fact is not among the first five hits, and the same evaluation with only that thing
+put right, in one way or several, in which it is. Every case has other questions too: some whose facts are found, and
+hard ones whose facts are lost with and without the defect, because other texts share more with the question.
+
+The command runs every case both ways and prints a table; it fails if one is not as described. `--unplanted` runs the
+hard questions through eleven usual systems and prints which of them find each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+import raglift as rl
+from raglift.analysis import fact_outcomes
+from raglift.retrieval import (
+    DenseRetriever,
+    OnnxCrossEncoder,
+    OnnxEmbedder,
+    build_index,
+    parse_chunker,
+    parse_retriever,
+)
+from raglift.retrieval.rerankers import PairReranker, Truncated
+from raglift.running import LocalSystem, build_retriever
+from raglift.text.tokens import load_encoding
+from raglift.types import Dataset, Document, Fact, Filter, Passage, Query, Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from raglift import Evaluation
+    from raglift.retrieval import Reranker
+    from raglift.retrieval.rerankers import Pair
+    from raglift.types import Chunk
+
+DATA = Path(__file__).parent / "data" / "planted_defects"
+K = 5
+"""A fact is lost if it is not among so many hits."""
+CHUNKER = "recursive:1000/100"
+"""Leaves every single document whole."""
+EASY, HARD = 5, 4
+"""How many questions of either kind a case has beside the planted one."""
+_CHUNKS = (
+    "baby_course cat deposit peat tattoo moorings lockers oysters parcels h_organ h_prison h_young h_wait p_instrument "
+    "h_toilet h_wash h_price_paper"
+)
+TOUCHED = {
+    "cut": _CHUNKS,
+    "overlap": _CHUNKS,
+    "embedding_truncated": (
+        "baby_course tattoo halal hardness leaf_blowers brittany postal oysters guillemot parcels taxis stamp cabins "
+        "lockers clamped deposit scratch h_beard h_neigh h_moped h_trunks h_prison h_count p_tram p_instrument h_cheap "
+        "h_price_paper h_waves h_siren h_toilet p_maker h_forgot h_young h_heal h_wait"
+    ),
+    "reranker_truncated": (
+        "lockers oysters calendar smoking scratch cabins p_tram h_cheap h_siren h_rescue h_toilet h_beard h_grave h_moped "
+        "h_trunks h_prison h_count"
+    ),
+}
+"""The easy and hard questions that the defect of a kind changes too, so that its cases do not have them."""
+
+
+# The corpora.
+
+
+class Question(NamedTuple):
+    """A question with the passages that it needs, separated by ` | `; if it is planted, the last one is lost."""
+
+    group: str
+    """`easy`, `hard`, or `planted`: those that only the case has that they were written for."""
+    id: str
+    question: str
+    document: str
+    passages: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents, and questions that they answer."""
+
+    name: str
+    documents: Mapping[str, str]
+    questions: Mapping[str, Question]
+
+    def group(self, name: str) -> list[str]:
+        """Return the ids of the questions of a group."""
+        return [each.id for each in self.questions.values() if each.group == name]
+
+    def volumes(self, size: int, separator: str) -> Corpus:
+        """Return the same questions on long documents, each made of up to `size` of these, later ones first."""
+        ids = list(self.documents)[::-1]
+        count = -(-len(ids) // size)
+        bound = [ids[number::count] for number in range(count)]
+        volume = {each: f"volume-{number}" for number, several in enumerate(bound, 1) for each in several}
+        texts = [separator.join(self.documents[each] for each in several) for several in bound]
+        questions = {each.id: each._replace(document=volume[each.document]) for each in self.questions.values()}
+        return Corpus(
+            f"{self.name}_volumes", {f"volume-{number}": text for number, text in enumerate(texts, 1)}, questions
+        )
+
+    def __add__(self, other: Corpus) -> Corpus:
+        """Return the documents and questions of both; ids are distinct."""
+        return Corpus(
+            f"{self.name}_{other.name}", {**self.documents, **other.documents}, {**self.questions, **other.questions}
+        )
+
+
+@cache
+def corpus(name: str) -> Corpus:
+    """Read `ferry`, `town` or `bees`."""
+    content = yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8"))
+    documents = dict(content["documents"])
+    for template in content["templates"]:
+        documents |= {template["id"].format(*row): template["text"].format(*row) for row in template["rows"]}
+    with (DATA / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
+        questions = [Question(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
+    return Corpus(name, documents, {each.id: each for each in questions})
+
+
+# Parts that raglift does not have, because they are defects.
+
+
+class TruncatingReranker(PairReranker):
+    """raglift's cross-encoder, which reads only the first tokens of a hit."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(progress=False)
+        self.whole, self.most = OnnxCrossEncoder(progress=False), most
+
+    @property
+    def identity(self) -> str:
+        """That of the cross-encoder, with the number of tokens."""
+        return f"{self.whole.identity}, the first {self.most} tokens"
+
+    def score(self, batch: Sequence[Pair]) -> list[float]:
+        """Return the scores of the beginnings of the texts."""
+        return self.whole.score([(query, self._beginning(text)) for query, text in batch])
+
+    def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated]:
+        """Return which texts are longer."""
+        return [Truncated(Truncated.TEXT * (len(self._beginning(text)) < len(text))) for _, text in pairs]
+
+    def _beginning(self, text: str) -> str:
+        edges = load_encoding("cl100k_base").edges(text)
+        return text[: edges[min(self.most, len(edges) - 1)]]
+
+
+@dataclass(frozen=True)
+class FirstRetrieved:
+    """A retriever that returns at most so many hits."""
+
+    retriever: Any
+    most: int
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        """All chunks that it chooses from."""
+        found: Sequence[Chunk] = self.retriever.chunks
+        return found
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
+        """Return the first hits."""
+        return self.retriever.retrieve(queries, min(k, self.most))
+
+
+@dataclass(frozen=True)
+class FirstReranked:
+    """A reranker that returns at most so many hits."""
+
+    reranker: Reranker
+    most: int
+
+    def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
+        """Return the first hits."""
+        return [Ranking(each.hits[: self.most]) for each in self.reranker.rerank(queries, rankings)]
+
+
+# Cases.
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One system over one dataset."""
+
+    dataset: Dataset
+    """The questions, and the documents that the system searches unless it was built otherwise."""
+    retriever: str = "bm25"
+    chunker: str = CHUNKER
+    reranker: Any = "none"
+    """By name, or an object."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Further keywords of `raglift.evaluate`."""
+    build: Callable[[Setup], Any] | None = None
+    """What makes a retriever that cannot be described by names; None for one of raglift's own."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the system is of raglift's own parts, which the run then names."""
+        return self.build is None and isinstance(self.reranker, str)
+
+    def local(self) -> Any:
+        """Return raglift's own retriever over all documents of the dataset."""
+        return build_retriever(self.dataset, LocalSystem(self.retriever, parse_chunker(self.chunker)), progress=False)
+
+    def system(self) -> Any:
+        """Return the retriever."""
+        return self.local() if self.build is None else self.build(self)
+
+    def evaluate(self) -> Evaluation:
+        """Measure the system; the run of one of raglift's own names its parts, as that of `raglift evaluate` does."""
+        keywords: dict[str, Any] = {"ks": (1, 3, K), "reranker": self.reranker, "progress": False, **self.settings}
+        evaluation = rl.evaluate(self.system(), self.dataset, **keywords)
+        if not self.is_own:
+            return evaluation
+        parts = {"retriever": self.retriever, "chunker": str(parse_chunker(self.chunker))}
+        if parse_retriever(self.retriever).needs_embedding:
+            parts["embedding"] = LocalSystem().embedding
+        parts["reranker"] = self.reranker
+        return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": parts}))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A defect, and what mends it."""
+
+    name: str
+    kind: str
+    """One of `KINDS`."""
+    query_id: str
+    fact: int
+    """The number of the lost fact among those of its query, from 0."""
+    wrong: str
+    """What is wrong, in a sentence."""
+    defect: Setup
+    """The system with the defect."""
+    mended: Mapping[str, Setup]
+    """What mends it: the same with only that changed, in one way or several."""
+    hard: tuple[str, ...]
+    """The other questions that are lost, for no planted reason."""
+
+    def evaluate(self) -> Evaluation:
+        """Return the evaluation in which the fact is lost."""
+        return self.defect.evaluate()
+
+
+def query(texts: Corpus, name: str) -> Query:
+    """Return a question with its passages where they stand in its document."""
+    asked = texts.questions[name]
+    document = Document(asked.document, texts.documents[asked.document])
+    return Query(name, asked.question, tuple(fact(document, each) for each in asked.passages.split(" | ")))
+
+
+def fact(document: Document, passage: str) -> Fact:
+    """Return a passage as a fact."""
+    start = document.text.index(passage)
+    return Fact((Passage(passage, document.id, start, start + len(passage)),))
+
+
+def rotated(names: Sequence[str], number: int, count: int) -> tuple[str, ...]:
+    """Return so many of the names, other ones for each number."""
+    start = number * count % len(names)
+    return tuple((*names[start:], *names[:start])[:count])
+
+
+def case(
+    kind: str,
+    number: int,
+    texts: Corpus,
+    planted: str,
+    wrong: str,
+    defect: Mapping[str, Any],
+    mended: Mapping[str, Mapping[str, Any]],
+    **common: Any,
+) -> Case:
+    """Return a case.
+
+    Args:
+        kind: of the defect.
+        number: of the case among those of its kind, from 0.
+        texts: what is searched.
+        planted: the id of the question whose fact is lost.
+        wrong: what is wrong, in a sentence.
+        defect: the fields of the `Setup` that are wrong; what is wrong with the dataset is a function of it.
+        mended: what they are instead, under a name for each way.
+        common: fields of the `Setup` that are not wrong.
+    """
+    left_out = {planted, *TOUCHED.get(kind, "").split()}
+    others, lost = (
+        rotated([each for each in texts.group(group) if each not in left_out], number, count)
+        for group, count in (("easy", EASY), ("hard", HARD))
+    )
+    documents = tuple(Document(name, text) for name, text in texts.documents.items())
+    queries = tuple(query(texts, name) for name in (planted, *others, *lost))
+    neutral = Setup(Dataset(queries, documents, f"{kind}_{number + 1}"), **common)
+    broken = _changed(neutral, defect)
+    ways = {name: _changed(neutral, {**defect, **change}) for name, change in mended.items()}
+    last = len(queries[0].facts) - 1
+    return Case(f"{kind}-{number + 1}", kind, planted, last, wrong, broken, ways, lost)
+
+
+def _changed(setup: Setup, change: Mapping[str, Any]) -> Setup:
+    """Return a setup with other fields; its dataset is made of the former one."""
+    made = change.get("dataset", lambda dataset: dataset)
+    return replace(setup, **{**change, "dataset": made(setup.dataset)})
+
+
+def chunked(kind: str, rows: Iterable[tuple[str, str, str, tuple[str, ...]]]) -> Iterator[Case]:
+    """Yield cases of passages that a chunker cuts in two."""
+    for number, (name, planted, chunker, others) in enumerate(rows):
+        wrong = f"{chunker} cuts the passage in two: no chunk holds it"
+        texts = corpus(name).volumes(4, " ")
+        ways = {other: {"chunker": other} for other in others}
+        yield case(kind, number, texts, planted, wrong, {"chunker": chunker}, ways)
+
+
+def cut() -> Iterator[Case]:
+    """Yield cases of a passage across the end of a chunk."""
+    yield from chunked(
+        "cut",
+        [
+            ("ferry", "grey_card", "recursive:400/40", ("recursive:500/50", "recursive:600/60", "recursive:400/200")),
+            ("town", "yellow_pass", "recursive:600/60", ("recursive:500/50", "recursive:800/80", "recursive:600/300")),
+            ("town", "third_child", "recursive:500/50", ("recursive:400/40", "recursive:600/60", "recursive:500/250")),
+            ("town", "carers_park", "recursive:500/50", ("recursive:400/40", "recursive:600/60", "recursive:500/250")),
+            ("ferry", "pause", "recursive:600/60", ("recursive:500/50", "recursive:800/80", "recursive:600/300")),
+        ],
+    )
+
+
+def overlap() -> Iterator[Case]:
+    """Yield cases of chunks without overlap."""
+    yield from chunked(
+        "overlap",
+        [
+            ("town", "stones", "recursive:600/0", ("recursive:600/150", "recursive:600/200")),
+            ("ferry", "delay_pay", "recursive:600/0", ("recursive:600/150", "recursive:600/200")),
+            ("town", "pavement", "recursive:400/0", ("recursive:400/150", "recursive:400/200")),
+            ("town", "bonfire", "recursive:500/0", ("recursive:500/125", "recursive:500/200")),
+            ("ferry", "holidays", "token:100/0", ("token:100/25", "token:100/40")),
+        ],
+    )
+
+
+def document_first(dataset: Dataset) -> Dataset:
+    """Return a dataset in which the document with the planted passage is the first of its volume."""
+    planted = dataset.queries[0].facts[-1].passages[0]
+    documents = dict(dataset.document_by_id)
+    volume = documents[planted.doc_id or ""]
+    parts = sorted(volume.text.split("\n\n"), key=lambda part: (planted.text or "") not in part)
+    documents[volume.id] = replace(volume, text="\n\n".join(parts))
+
+    def moved(each: Query) -> Query:
+        passages = [one.passages[0] for one in each.facts]
+        return replace(each, facts=tuple(fact(documents[one.doc_id or ""], one.text or "") for one in passages))
+
+    return Dataset(tuple(map(moved, dataset.queries)), tuple(documents.values()), dataset.name)
+
+
+def embedding_truncated() -> Iterator[Case]:
+    """Yield cases of chunks that are longer than the embedding model reads, which is 512 tokens."""
+    rows = [
+        (("town", "ferry"), "cabins"),
+        (("town", "ferry"), "meters"),
+        (("ferry", "town"), "wind"),
+        (("ferry", "town"), "delay_pay"),
+        (("ferry", "town"), "refund_days"),
+    ]
+    for number, (names, planted) in enumerate(rows):
+        texts = (corpus(names[0]) + corpus(names[1])).volumes(9, "\n\n")
+        yield case(
+            "embedding_truncated",
+            number,
+            texts,
+            planted,
+            "the embedding model reads 512 tokens of a chunk, and the passage stands behind these",
+            {"chunker": "recursive:5000/0"},
+            {
+                **{each: {"chunker": each} for each in ("recursive:1000/100", "recursive:600/60")},
+                "document first": {"dataset": document_first},
+            },
+            retriever="dense",
+        )
+
+
+def reranker_truncated() -> Iterator[Case]:
+    """Yield cases of a reranker that reads the beginnings of hits."""
+    rows = [
+        ("ferry", "delay_pay"),
+        ("ferry", "lost_hours"),
+        ("ferry", "minors"),
+        ("town", "ceremony"),
+        ("town", "stones"),
+    ]
+    for number, (name, planted) in enumerate(rows):
+        yield case(
+            "reranker_truncated",
+            number,
+            corpus(name).volumes(3, "\n\n"),
+            planted,
+            "the reranker reads 128 tokens of a hit, and the passage stands behind these",
+            {"reranker": TruncatingReranker(128)},
+            {
+                "no reranker": {"reranker": "none", "settings": {}},
+                "cross-encoder": {"reranker": "cross-encoder"},
+                "document first": {"dataset": document_first},
+            },
+            chunker="recursive:2000/0",
+            settings={"candidates": 20},
+        )
+
+
+def language() -> Iterator[Case]:
+    """Yield cases of BM25 with the analyzer of another language."""
+    rows = [
+        ("ferry", "i_photograph", "de", "en"),
+        ("town", "i_empty", "de", "en"),
+        ("ferry", "i_painting", "none", "en"),
+        ("bees", "i_mikroskop", "none", "de"),
+        ("bees", "i_glaeser", "en", "de"),
+    ]
+    for number, (name, planted, wrong, right) in enumerate(rows):
+        yield case(
+            "language",
+            number,
+            corpus(name),
+            planted,
+            f"BM25 analyzes the words by the language {wrong}; the texts are in {right}",
+            {"retriever": f"bm25(language={wrong})"},
+            {each: {"retriever": each} for each in (f"bm25(language={right})", "bm25")},
+        )
+
+
+def with_metadata(setup: Setup) -> Any:
+    """Return raglift's own retriever over chunks with the metadata of their documents, which filters look at."""
+    spec = parse_retriever(setup.retriever)
+    documents = setup.dataset.document_by_id
+    chunks = [
+        replace(each, metadata=documents[each.doc_id or ""].metadata)
+        for each in parse_chunker(setup.chunker).split(setup.dataset.documents)
+    ]
+    if spec.needs_embedding:
+        return DenseRetriever(build_index(chunks, OnnxEmbedder(), progress=False))
+    return spec.bm25.retriever(chunks)
+
+
+def filtered(dataset: Dataset, off: int = 0, *, bound: bool) -> Dataset:
+    """Return documents of different years, and filters by year of the first two questions.
+
+    Args:
+        dataset: without filters.
+        off: how much the year of the first question is wrong.
+        bound: whether filters are for the year or a later one.
+    """
+    years = {each.id: 2019 + place % 5 for place, each in enumerate(dataset.documents)}
+
+    def with_filter(each: Query, off: int) -> Query:
+        year = years[each.facts[0].passages[0].doc_id or ""] + off
+        return replace(each, filter=Filter.of({"year": {"gte": year} if bound else year}))
+
+    first, second, *others = dataset.queries
+    documents = tuple(replace(each, metadata={"year": years[each.id]}) for each in dataset.documents)
+    return replace(dataset, queries=(with_filter(first, off), with_filter(second, 0), *others), documents=documents)
+
+
+def filter_() -> Iterator[Case]:
+    """Yield cases of a filter that is a year off."""
+    rows = [
+        ("ferry", "oysters", "bm25", 1, False),
+        ("town", "hens", "bm25", -1, False),
+        ("ferry", "smoking", "dense", -1, False),
+        ("town", "tattoo", "dense", 1, True),
+        ("ferry", "calendar", "bm25", 1, True),
+    ]
+    for number, (name, planted, retriever, off, bound) in enumerate(rows):
+        yield case(
+            "filter",
+            number,
+            corpus(name),
+            planted,
+            "the filter of the question is a year off, and excludes the document",
+            {"dataset": partial(filtered, off=off, bound=bound)},
+            {
+                "the right year": {"dataset": partial(filtered, bound=bound)},
+                "no filter": {"dataset": lambda dataset: dataset},
+            },
+            build=with_metadata,
+            retriever=retriever,
+        )
+
+
+def copy() -> Iterator[Case]:
+    """Yield cases of older versions of a document that come first."""
+    rows = [
+        ("ferry", "wind", "bm25", "forty-three", "thirty, thirty-two, thirty-four, thirty-six, thirty-eight, forty"),
+        (
+            "ferry",
+            "lost_hours",
+            "bm25",
+            "eight weeks",
+            "two weeks, three weeks, four weeks, five weeks, six weeks, a week",
+        ),
+        ("town", "overdue", "bm25", "twenty pence", "5 pence, 8 pence, ten pence, twelve pence, 15 pence, 18 pence"),
+        ("town", "ceremony", "bm25", "£210", "£120, £135, £150, £165, £180, £195"),
+        ("town", "stalls", "dense", "£3.20", "£1.90, £2.20, £2.40, £2.60, £2.80, £3.00"),
+    ]
+    for number, (name, planted, retriever, now, before) in enumerate(rows):
+        asked = corpus(name).questions[planted]
+        text = corpus(name).documents[asked.document]
+        # Older versions had nothing behind the sentence with the figure
+        until = text[: text.index(". ", text.index(now)) + 1]
+        older = tuple(
+            Document(f"{asked.document}-{year}", until.replace(now, figure))
+            for year, figure in enumerate(before.split(", "), 2017)
+        )
+        yield case(
+            "copy",
+            number,
+            corpus(name),
+            planted,
+            f"{len(older)} older versions of the document, with other figures, come before it",
+            {"dataset": lambda dataset, older=older: replace(dataset, documents=(*dataset.documents, *older))},
+            {"no older versions": {"dataset": lambda dataset: dataset}},
+            retriever=retriever,
+        )
+
+
+def top_n() -> Iterator[Case]:
+    """Yield cases of a system that passes on two hits."""
+
+    def returning(most: int) -> dict[str, Any]:
+        return {"build": lambda setup: FirstRetrieved(setup.local(), most)}
+
+    def reranking(most: int) -> dict[str, Any]:
+        return {"reranker": FirstReranked(OnnxCrossEncoder(progress=False), most), "settings": {"candidates": 20}}
+
+    def asking(most: int) -> dict[str, Any]:
+        return {"settings": {"k": most}}
+
+    rows = [
+        ("town", "p_lonely", "bm25", returning, "the retriever returns"),
+        ("town", "interpreter", "dense", returning, "the retriever returns"),
+        ("ferry", "gas_cars", "dense", asking, "the system is asked for"),
+        ("ferry", "p_trainee", "dense", reranking, "the reranker passes on"),
+        ("town", "h_gift", "bm25", reranking, "the reranker passes on"),
+    ]
+    for number, (name, planted, retriever, limited, what) in enumerate(rows):
+        yield case(
+            "top_n",
+            number,
+            corpus(name),
+            planted,
+            f"{what} 2 hits, and the passage is at rank 3 to 5",
+            limited(2),
+            {f"{most} hits": limited(most) for most in (5, 10)},
+            retriever=retriever,
+        )
+
+
+def candidates() -> Iterator[Case]:
+    """Yield cases of a reranker that gets too few hits."""
+    rows = [
+        ("ferry", "p_wedding", "bm25"),
+        ("ferry", "p_storm", "bm25"),
+        ("town", "h_lamps", "bm25"),
+        ("ferry", "p_laptop", "dense"),
+        ("town", "h_burst", "dense"),
+    ]
+    for number, (name, planted, retriever) in enumerate(rows):
+        yield case(
+            "candidates",
+            number,
+            corpus(name),
+            planted,
+            "the reranker gets 10 candidates, and the passage is at rank 11 to 30",
+            {"settings": {"candidates": 10}},
+            {f"{most} candidates": {"settings": {"candidates": most}} for most in (30, 50)},
+            retriever=retriever,
+            reranker="cross-encoder",
+        )
+
+
+def weight() -> Iterator[Case]:
+    """Yield cases of a hybrid retriever of which one side decides alone."""
+    rows = [
+        ("ferry", "p_heart", "bm25"),
+        ("town", "p_toys", "bm25"),
+        ("town", "c_412", "dense"),
+        ("town", "c_77", "dense"),
+        ("ferry", "i_review", "dense"),
+    ]
+    for number, (name, planted, side) in enumerate(rows):
+        other = {"bm25": "dense", "dense": "bm25"}[side]
+        yield case(
+            "weight",
+            number,
+            corpus(name),
+            planted,
+            f"the weight of {other} is so low that {side} decides alone, and only {other} finds the passage",
+            {"retriever": f"hybrid({other}=0.001)"},
+            {each: {"retriever": each} for each in ("hybrid", f"hybrid({side}=0.7)", other)},
+        )
+
+
+def missing_document() -> Iterator[Case]:
+    """Yield cases of an index without the document."""
+    rows = [
+        ("ferry", "oysters", "bm25"),
+        ("ferry", "peat", "hybrid"),
+        ("ferry", "calendar", "dense"),
+        ("town", "halal", "dense"),
+        ("town", "cabins", "bm25"),
+    ]
+    for number, (name, planted, retriever) in enumerate(rows):
+        missing = corpus(name).questions[planted].document
+
+        def partly(setup: Setup, missing: str = missing) -> Any:
+            documents = tuple(each for each in setup.dataset.documents if each.id != missing)
+            return replace(setup, dataset=Dataset((), documents)).local()
+
+        yield case(
+            "missing_document",
+            number,
+            corpus(name),
+            planted,
+            f"the index was built without the document {missing}",
+            {"build": partly},
+            {"an index of all documents": {"build": Setup.local}},
+            retriever=retriever,
+        )
+
+
+_UNRELATED = "is of a document that has nothing to do with the question"
+
+
+def label() -> Iterator[Case]:
+    """Yield cases of a wrong label."""
+    rows = [
+        ("ferry", "oysters", "bm25", "Local oysters are on the menu on Thursdays.", "occurs in no document"),
+        ("town", "tyres", "dense", "Tyres cost £3,50 per piece.", "occurs in no document"),
+        ("town", "postal", "hybrid", "Absentee ballots can be requested until Friday noon.", "occurs in no document"),
+        ("ferry", "deposit", "bm25", "Sockets for chargers are found under every second bench.", _UNRELATED),
+        ("town", "hens", "dense", "Lead pipes were removed everywhere by 2009.", _UNRELATED),
+    ]
+    for number, (name, planted, retriever, text, what) in enumerate(rows):
+
+        def labelled(dataset: Dataset, text: str = text) -> Dataset:
+            first = replace(dataset.queries[0], facts=(Fact((Passage(text),)),))
+            return replace(dataset, queries=(first, *dataset.queries[1:]))
+
+        yield case(
+            "label",
+            number,
+            corpus(name),
+            planted,
+            f"the text of the label {what}",
+            {"dataset": labelled},
+            {"the right passage": {"dataset": lambda dataset: dataset}},
+            retriever=retriever,
+        )
+
+
+KINDS: dict[str, Callable[[], Iterator[Case]]] = {
+    "cut": cut,
+    "overlap": overlap,
+    "embedding_truncated": embedding_truncated,
+    "reranker_truncated": reranker_truncated,
+    "language": language,
+    "filter": filter_,
+    "copy": copy,
+    "top_n": top_n,
+    "candidates": candidates,
+    "weight": weight,
+    "missing_document": missing_document,
+    "label": label,
+}
+"""What can be wrong."""
+
+
+def cases(kinds: Iterable[str] = tuple(KINDS)) -> list[Case]:
+    """Return all cases, or those of some kinds."""
+    return [each for kind in kinds for each in KINDS[kind]()]
+
+
+# The check that each is as described.
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came out of a case."""
+
+    case: Case
+    outcome: str
+    """Of the planted fact with the defect."""
+    ranks: Mapping[str, int]
+    """The rank of the planted fact when it is mended in each way; 0 if it is not found."""
+    found: int
+    """How many other facts are found with the defect."""
+    unplanted: tuple[str, ...]
+    """The other questions that are lost with the defect and in every mended system."""
+    faults: tuple[str, ...]
+    """What is not as described."""
+
+
+def verified(planted: Case) -> Verdict:
+    """Run a case with its defect and without."""
+    lost = planted.query_id, planted.fact
+    outcomes = _outcomes(planted.defect)
+    mended = {name: _outcomes(setup) for name, setup in planted.mended.items()}
+    hard = {each for each in outcomes if each[0] in planted.hard}
+    others = set(outcomes) - {lost}
+    found = {each for each in others if outcomes[each][0] == "found"}
+    changed = {each for ways in mended.values() for each in hard if ways[each][0] == "found"}
+    faults = [
+        *(["the planted fact is found"] if outcomes[lost][0] == "found" else []),
+        *(f"{name}: not found" for name, each in mended.items() if each[lost][0] != "found"),
+        *(f"{name} is lost" for name, _ in sorted(others - hard - found)),
+        *(f"{name} is found" for name, _ in sorted(found & hard)),
+        *(f"{name} is mended too" for name, _ in sorted(changed - found)),
+        *(["fewer than three other questions are found"] if len({name for name, _ in found} - {lost[0]}) < 3 else []),
+    ]
+    unplanted = tuple(name for name, _ in sorted(hard - found - changed))
+    ranks = {name: each[lost][1] for name, each in mended.items()}
+    return Verdict(planted, outcomes[lost][0], ranks, len(found), unplanted, tuple(faults))
+
+
+def _outcomes(setup: Setup) -> dict[tuple[str, int], tuple[str, int]]:
+    """Return the outcome of each fact of each question, and its rank at the end."""
+    evaluation = setup.evaluate()
+    # A system that is asked for two hits has no depth of five
+    facts = fact_outcomes(evaluation, min(K, evaluation.run.spec["candidates"]))
+    ids = [(each.id, number) for each in evaluation.dataset for number in range(len(each.facts))]
+    names = [facts.outcomes[number][0] for number in facts.outcome_of_fact.tolist()]
+    return dict(zip(ids, zip(names, facts.ranks[-1].tolist(), strict=True), strict=True))
+
+
+SYSTEMS = (
+    *((each, CHUNKER, "none") for each in ("bm25", "dense", "hybrid")),
+    *((each, "recursive:300/60", "none") for each in ("bm25", "dense", "hybrid")),
+    *((each, CHUNKER, "cross-encoder") for each in ("bm25", "dense", "hybrid")),
+    ("bm25(language=none)", CHUNKER, "none"),
+    ("bm25(k1=0.9,b=0.4)", CHUNKER, "none"),
+)
+
+
+def print_unplanted() -> None:
+    """Print which usual systems find each hard question."""
+    total: Counter[int] = Counter()
+    for name in ("ferry", "town", "bees"):
+        texts = corpus(name)
+        dataset = Dataset(
+            tuple(query(texts, each) for each in texts.group("hard")),
+            tuple(Document(*each) for each in texts.documents.items()),
+            name,
+        )
+        # The models are English
+        systems = [each for each in SYSTEMS if name != "bees" or (each[0].startswith("bm25") and each[2] == "none")]
+        found = [_outcomes(Setup(dataset, *each)) for each in systems]
+        say(f"{name}: found by {', '.join('+'.join(each) for each in systems)}")
+        for each in texts.group("hard"):
+            row = [outcomes[each, 0][0] == "found" for outcomes in found]
+            total[sum(row)] += 1
+            say(f"  {each:20} " + " ".join("x" if one else "." for one in row))
+    say("questions by the number of systems that find them: " + ", ".join(f"{n}: {total[n]}" for n in sorted(total)))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the cases and print a row for each."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--kind", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--unplanted", action="store_true", help="print which usual systems find the hard questions")
+    asked = parser.parse_args(arguments)
+    if asked.unplanted:
+        print_unplanted()
+        return 0
+    begun = time.perf_counter()
+    say(f"{'case':24} {'fact of':16} {'parts':5} {'outcome':14} {'found':>5} {'lost':>4}  rank when mended by")
+    verdicts = []
+    for each in cases(asked.kind):
+        verdict = verified(each)
+        verdicts.append(verdict)
+        ways = "; ".join(f"{name}: {rank or '-'}" for name, rank in verdict.ranks.items())
+        parts = "names" if each.defect.is_own else "-"
+        counts = f"{verdict.found:5} {len(verdict.unplanted):4}"
+        say(f"{each.name:24} {each.query_id:16} {parts:5} {verdict.outcome:14} {counts}  {ways}")
+        for fault in verdict.faults:
+            say(f"{'':24} ! {fault}")
+    lost = Counter(name for each in verdicts for name in each.unplanted)
+    good = sum(not each.faults for each in verdicts)
+    say(
+        f"\n{good} of {len(verdicts)} cases are as described; {lost.total()} further facts are lost, "
+        f"of {len(lost)} questions; {time.perf_counter() - begun:.0f} s"
+    )
+    return int(good < len(verdicts))
+
+
+def say(line: str) -> None:
+    """Print a line."""
+    sys.stdout.write(line.rstrip() + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
