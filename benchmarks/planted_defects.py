@@ -2,13 +2,13 @@
 
     python -m benchmarks.planted_defects [--kind cut ...] [--unplanted]
 
-There are twelve kinds of defects and five cases of each, on three corpora written for this purpose (`data`). A case is
-an evaluation in which the planted fact is not among the first five hits, and the same evaluation with only that thing
-put right, in one way or several, in which it is. Every case has other questions too: some whose facts are found, and
-hard ones whose facts are lost with and without the defect, because other texts share more with the question.
+There are twelve kinds of defects and five cases of each, on three corpora written for this purpose (`data`). In a case
+the planted fact is not among the first five hits; with only that thing put right, in one way or several, it is. Every
+case has other questions too: easy ones, whose facts are found, hard ones, whose facts no usual system finds because
+other texts share more with the question, and borderline ones, which some systems find and others do not.
 
 The command runs every case both ways and prints a table; it fails if one is not as described. `--unplanted` runs the
-hard questions through eleven usual systems and prints which of them find each.
+hard and borderline questions through eleven usual systems and prints which of them find each.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ TOUCHED = {
         "lockers oysters calendar smoking scratch cabins p_tram h_cheap h_siren h_rescue h_toilet h_beard h_grave "
         "h_moped h_trunks h_prison h_count"
     ),
+    "copy": "h_prison",
     "top_n": "clamped",
 }
 """The easy and hard questions that the defect of a kind changes too, so that its cases do not have them."""
@@ -95,7 +96,6 @@ class Question(NamedTuple):
 class Corpus:
     """Documents, and questions that they answer."""
 
-    name: str
     documents: Mapping[str, str]
     questions: Mapping[str, Question]
 
@@ -112,19 +112,15 @@ class Corpus:
         """Return the same questions on long documents, each made of up to `size` of these, later ones first."""
         ids = list(self.documents)[::-1]
         count = -(-len(ids) // size)
-        bound = [ids[number::count] for number in range(count)]
-        volume = {each: f"volume-{number}" for number, several in enumerate(bound, 1) for each in several}
-        texts = [separator.join(self.documents[each] for each in several) for several in bound]
-        questions = {each.id: each._replace(document=volume[each.document]) for each in self.questions.values()}
-        return Corpus(
-            f"{self.name}_volumes", {f"volume-{number}": text for number, text in enumerate(texts, 1)}, questions
-        )
+        bound = {f"volume-{number + 1}": ids[number::count] for number in range(count)}
+        volume_of = {each: name for name, several in bound.items() for each in several}
+        questions = {each.id: each._replace(document=volume_of[each.document]) for each in self.questions.values()}
+        texts = {name: separator.join(self.documents[each] for each in several) for name, several in bound.items()}
+        return Corpus(texts, questions)
 
-    def __add__(self, other: Corpus) -> Corpus:
-        """Return the documents and questions of both; ids are distinct."""
-        return Corpus(
-            f"{self.name}_{other.name}", {**self.documents, **other.documents}, {**self.questions, **other.questions}
-        )
+    def __or__(self, other: Corpus) -> Corpus:
+        """Return the documents and questions of both."""
+        return Corpus({**self.documents, **other.documents}, {**self.questions, **other.questions})
 
 
 @cache
@@ -136,7 +132,7 @@ def corpus(name: str) -> Corpus:
         documents |= {template["id"].format(*row): template["text"].format(*row) for row in template["rows"]}
     with (DATA / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
         questions = [Question(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
-    return Corpus(name, documents, {each.id: each for each in questions})
+    return Corpus(documents, {each.id: each for each in questions})
 
 
 # Parts that raglift does not have, because they are defects.
@@ -182,7 +178,8 @@ class FirstRetrieved:
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
         """Return the first hits."""
-        return self.retriever.retrieve(queries, min(k, self.most))
+        found: list[Ranking] = self.retriever.retrieve(queries, min(k, self.most))
+        return found
 
 
 @dataclass(frozen=True)
@@ -393,7 +390,7 @@ def embedding_truncated() -> Iterator[Plan]:
         ("ferry town", "refund_days"),
     ):
         first, second = map(corpus, names.split())
-        texts = (first + second).volumes(9, "\n\n")
+        texts = (first | second).volumes(9, "\n\n")
         yield Plan(texts, planted, wrong, {"chunker": "recursive:5000/0"}, ways, {"retriever": "dense"})
 
 
@@ -472,31 +469,40 @@ def filter_() -> Iterator[Plan]:
         ("town", "tattoo", "dense", 1, True),
         ("ferry", "calendar", "bm25", 1, True),
     ):
-        ways = {"the right year": {"dataset": partial(filtered, bound=bound)}, "no filter": {"dataset": unchanged}}
+        ways: dict[str, dict[str, Any]] = {
+            "the right year": {"dataset": partial(filtered, bound=bound)},
+            "no filter": {"dataset": unchanged},
+        }
         defect = {"dataset": partial(filtered, off=off, bound=bound)}
         yield Plan(corpus(name), planted, wrong, defect, ways, {"build": with_metadata, "retriever": retriever})
 
 
 def copy() -> Iterator[Plan]:
     """Yield cases of older versions of a document that come first."""
-    for name, planted, retriever, now, before in (
-        ("ferry", "wind", "bm25", "forty-three", "thirty, thirty-two, thirty-four, thirty-six, thirty-eight, forty"),
+    for name, planted, retriever, figure, before in (
         (
             "ferry",
-            "lost_hours",
+            "refund_days",
             "bm25",
-            "eight weeks",
-            "a week, two weeks, three weeks, four weeks, five weeks, six weeks",
+            "six working",
+            "two working, three working, four working, ten, twelve, twenty",
         ),
-        ("town", "overdue", "bm25", "twenty pence", "5 pence, 8 pence, ten pence, twelve pence, 15 pence, 18 pence"),
-        ("town", "ceremony", "bm25", "£210", "£120, £135, £150, £165, £180, £195"),
-        ("town", "stalls", "dense", "£3.20", "£1.90, £2.20, £2.40, £2.60, £2.80, £3.00"),
+        (
+            "ferry",
+            "lockers",
+            "dense",
+            "£2 a day",
+            "50p a day, 60p a day, 80p a day, £1 a day, £1.20 a day, £1.50 a day",
+        ),
+        ("town", "hardness", "bm25", "sixteen", "nine, ten, eleven, twelve, thirteen, fourteen"),
+        ("town", "stalls", "hybrid", "£3.20", "£1.90, £2.20, £2.40, £2.60, £2.80, £3.00"),
+        ("town", "scratch", "bm25", "£15", "£5, £6, £8, £9, £10, £11, £12, £14"),
     ):
         source = corpus(name).questions[planted].document
         text = corpus(name).documents[source]
         # Older versions had nothing behind the sentence with the figure
-        until = text[: text.index(". ", text.index(now)) + 1]
-        older = {f"{source}-{year}": until.replace(now, figure) for year, figure in enumerate(before.split(", "), 2017)}
+        until = text[: text.index(". ", text.index(figure)) + 1]
+        older = {f"{source}-{year}": until.replace(figure, each) for year, each in enumerate(before.split(", "), 2017)}
         wrong = f"{len(older)} older versions of the document, with other figures, come before it"
         ways = {"no older versions": {"dataset": unchanged}}
         yield Plan(corpus(name), planted, wrong, {"dataset": partial(extended, older)}, ways, {"retriever": retriever})
