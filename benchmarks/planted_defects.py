@@ -1,6 +1,6 @@
 """Sixty retrieval systems in which exactly one thing is wrong for one known fact, so that its cause is known.
 
-    python -m benchmarks.planted_defects [--kind cut ...] [--unplanted]
+    python -m benchmarks.planted_defects [--kind cut ...] [--unplanted | --causes]
 
 There are twelve kinds of defects and five cases of each, on three corpora written for this purpose (`data`). In a case
 the planted fact is not among the first five hits; with only that thing put right, in one way or several, it is. Every
@@ -8,7 +8,8 @@ case has other questions too: easy ones, whose facts are found, hard ones, whose
 other texts share more with the question, and borderline ones, which some systems find and others do not.
 
 The command runs every case both ways and prints a table; it fails if one is not as described. `--unplanted` runs the
-hard and borderline questions through eleven usual systems and prints which of them find each.
+hard and borderline questions through eleven usual systems and prints which of them find each. `--causes` has
+`evaluation.repairs` name the cause of each planted fact, and of those that are lost for no planted reason.
 """
 
 from __future__ import annotations
@@ -705,12 +706,59 @@ def print_unplanted() -> None:
     say("questions by the number of systems that find them: " + ", ".join(f"{n}: {total[n]}" for n in sorted(total)))
 
 
+NAMED = {
+    "cut": {"cut", "overlap"},
+    "overlap": {"overlap", "cut"},
+    "embedding_truncated": {"embedding truncates"},
+    "reranker_truncated": {"reranker truncates"},
+    "language": {"language"},
+    "filter": {"filter"},
+    "copy": {"copies"},
+    "top_n": {"cut off"},
+    "candidates": {"candidates"},
+    "weight": {"weight"},
+    "missing_document": {"missing document"},
+    "label": {"label"},
+}
+"""What `evaluation.repairs` calls each kind."""
+
+
+def causes_of(each: Case) -> tuple[str, dict[str, str]]:
+    """Return the cause that is named first for the planted fact, and for those that are lost for no planted reason."""
+    setup = each.defect
+    reranker = None if setup.reranker == "none" else setup.reranker
+    given = {} if setup.is_own else {"system": setup.system(), "reranker": reranker}
+    repairs = each.evaluate().repairs(setup.dataset, k=K, proposing=False, progress=False, **given)
+    causes = {(one.query_id, one.fact): one.cause for one in repairs.lost}
+    unplanted = verified(each).unplanted
+    others = {name: cause for (name, _), cause in causes.items() if name in unplanted}
+    return causes.get((each.query_id, each.fact + 1), "found"), others
+
+
+def print_causes(asked: Sequence[Case]) -> None:
+    """Print the causes that are named."""
+    right, others = 0, Counter[str]()
+    for each in asked:
+        cause, unplanted = causes_of(each)
+        right += cause in NAMED[each.kind]
+        others.update(unplanted.values())
+        claimed = ", ".join(f"{name}: {one}" for name, one in unplanted.items() if one != "unexplained")
+        say(f"{each.name:24} {'' if cause in NAMED[each.kind] else '!':1} {cause:20} {claimed}")
+    say(f"\n{right} of {len(asked)} causes are named first; of facts lost for no planted reason:")
+    for cause, count in others.most_common():
+        say(f"{count:6} {cause}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases and print a row for each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kind", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--unplanted", action="store_true", help="print which usual systems find the hard questions")
+    parser.add_argument("--causes", action="store_true", help="print the causes that evaluation.repairs names")
     asked = parser.parse_args(arguments)
+    if asked.causes:
+        print_causes(cases(asked.kind))
+        return 0
     if asked.unplanted:
         print_unplanted()
         return 0

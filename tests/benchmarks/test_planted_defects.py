@@ -46,3 +46,9 @@ def test_the_run_of_a_system_of_raglifts_own_names_its_parts(benchmark) -> None:
         "reranker": "none",
     }
     assert "parts" not in cases[5].evaluate().run.spec
+
+
+@pytest.mark.parametrize("kind", FAST)
+def test_the_causes_of_what_was_planted_are_named(benchmark, kind: str) -> None:
+    for case in benchmark.cases([kind]):
+        assert benchmark.causes_of(case)[0] in benchmark.NAMED[kind], case.name
