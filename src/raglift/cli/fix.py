@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from raglift.cli.exits import has_width
 from raglift.cli.json_output import print_json
 from raglift.datasets.loading import load_dataset
 from raglift.rendering.document import Detail, Document
 from raglift.rendering.presenting import view_of
-from raglift.rendering.terminal import WIDTH, print_document
+from raglift.rendering.terminal import print_document
 from raglift.report.page.rendering import Page, check_page_free, write_page
 from raglift.results.evaluation import load_evaluation
 from raglift.running.systems import load_system
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 def run(request: Fix) -> None:
     """Find out why the facts of a saved run are lost, print it, and write the page that was asked for."""
-    from rich.console import Console
-
     if request.output is not None and not is_stream(request.output):
         check_page_free(request.output, overwrite=True)
     evaluation = load_evaluation(request.run)
@@ -37,10 +34,7 @@ def run(request: Fix) -> None:
     if request.as_json:
         print_json(_as_json(repairs))
         return
-    console = Console()
-    print_document(
-        view_of(repairs, detail=Detail.SUMMARY), console, width=console.width if has_width(console) else WIDTH
-    )
+    print_document(view_of(repairs, detail=Detail.SUMMARY), by_columns=True)
 
 
 def _as_json(repairs: Repairs) -> dict[str, Any]:
@@ -59,8 +53,8 @@ def _fact(lost: LostFact) -> dict[str, Any]:
         | {"rank": one.rank, "agreeing": one.agreeing}
         for one in lost.tried
     ]
-    names = ("query_id", "question", "fact", "passage", "outcome", "cause", "missing")
-    return {name: getattr(lost, name) for name in names} | {"found_by": tried}
+    names = ("query_id", "question", "fact", "passage", "outcome", "cause", "rank", "missing")
+    return {name: getattr(lost, name) for name in names} | {"alone": dict(lost.alone), "found_by": tried}
 
 
 def _proposal(proposal: Proposal) -> dict[str, Any]:

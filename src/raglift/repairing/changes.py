@@ -33,7 +33,6 @@ CAUSES = {
     "headings": "the passage needs the headings above it",
     "reranker": "the reranker ranks it lower",
     "retriever": "the other kind of retriever finds it",
-    "k": "it is ranked just below k",
 }
 """What a lost fact can be lost by, the most particular first: a change that mends more is a weaker cause."""
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import fact_outcomes
 from raglift.repairing.changes import changes_of
 from raglift.repairing.records import UNEXPLAINED, LostFact, Tried
+from raglift.repairing.systems import GIVEN, NO_RERANKER
 from raglift.retrieval.analyzers import language_of
+from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 from raglift.text.normalization import normalize
 from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from raglift.analysis.outcomes import FactOutcomes
     from raglift.repairing.systems import System, Trials
     from raglift.results.evaluation import Evaluation
@@ -50,11 +53,31 @@ def lost_facts(evaluation: Evaluation, k: int, system: System | None, trials: Tr
     found: dict[Place, list[Tried | str]] = {
         place: list(_from_hits(evaluation, trials, place, row, outcomes)) for place, (row, _) in lost.items()
     }
+    ranks: dict[str, dict[Place, int]] = {}
     if system is not None:
         untold = [place for place, told in found.items() if not told]
         for place, tried in _by_trials(system, trials, untold).items():
             found[place] += tried
-    return [_lost(trials, place, outcome, found[place]) for place, (_, outcome) in lost.items()]
+        ranks = {name: trials.ranks(one, _queries(lost)) for name, one in _looked_at(system).items()}
+    return [_lost(trials, place, outcome, found[place], ranks) for place, (_, outcome) in lost.items()]
+
+
+_DEEP = 1000
+
+
+def _looked_at(system: System) -> dict[str, System]:
+    """Return the system, and each kind of retriever alone, by name."""
+    found = {"": system}
+    if system.retriever != GIVEN:
+        deep = replace(system, reranker=NO_RERANKER, candidates=_DEEP)
+        spec = parse_retriever(system.retriever)
+        found["BM25"] = replace(deep, retriever=str(RetrieverSpec("bm25", bm25=spec.bm25)), embedding=None)
+        found["embedding"] = replace(deep, retriever="dense", embedding=system.embedding or EMBEDDED_MODEL)
+    return found
+
+
+def _queries(places: Iterable[Place]) -> list[int]:
+    return sorted({query for query, _ in places})
 
 
 def _from_hits(
@@ -99,13 +122,22 @@ def _by_trials(system: System, trials: Trials, lost: Sequence[Place]) -> dict[Pl
 def _found(system: System, trials: Trials, places: Iterable[Place]) -> dict[Place, int]:
     """Return which of some facts a system finds by rank k, with their ranks."""
     wanted = set(places)
+    if system.reranker != NO_RERANKER and wanted:  # only what is among the candidates can be ranked first
+        candidates = trials.ranks(replace(system, reranker=NO_RERANKER), _queries(wanted))
+        wanted &= candidates.keys()
     if not wanted:
         return {}
-    ranks = trials.ranks(system, sorted({query for query, _ in wanted}))
+    ranks = trials.ranks(system, _queries(wanted))
     return {place: rank for place, rank in ranks.items() if place in wanted and rank <= system.k}
 
 
-def _lost(trials: Trials, place: Place, outcome: str, tried: Sequence[Tried | str]) -> LostFact:
+def _lost(
+    trials: Trials,
+    place: Place,
+    outcome: str,
+    tried: Sequence[Tried | str],
+    ranks: Mapping[str, Mapping[Place, int]],
+) -> LostFact:
     query = trials.queries[place[0]]
     fact = query.facts[place[1]]
     told = next((one for one in tried if isinstance(one, str)), None)
@@ -124,6 +156,8 @@ def _lost(trials: Trials, place: Place, outcome: str, tried: Sequence[Tried | st
         outcome,
         cause,
         tuple(changes),
+        rank=ranks.get("", {}).get(place),
+        alone=tuple((name, of.get(place)) for name, of in ranks.items() if name),
         missing=_missing(query, fact),
     )
 

@@ -46,8 +46,10 @@ class LostFact:
     """One of `CAUSES`, or `unexplained`."""
     tried: tuple[Tried, ...]
     """The changes that find it, the most particular first."""
-    above: str = ""
-    """The hit at the first rank, which won."""
+    rank: int | None = None
+    """The rank below k at which the system has it; None if it has not."""
+    alone: tuple[tuple[str, int | None], ...] = ()
+    """The rank at which BM25 alone and embeddings alone have it, by name; None beyond the first 1,000."""
     missing: tuple[str, ...] = ()
     """The words of the question that no passage of the fact has."""
 

@@ -21,6 +21,7 @@ _QUESTION = 70
 
 def repairs_view(repairs: Repairs, *, detail: Detail = Detail.SUMMARY) -> Document:
     """Return what is shown of repairs."""
+    detailed = detail >= Detail.DETAILS
     lost, causes = repairs.lost, Counter(one.cause for one in repairs.lost)
     explained = len(lost) - causes[UNEXPLAINED]
     lead = f"{counted(len(lost), 'fact')} lost at k = {repairs.k}; a cause is found for {explained:,}."
@@ -38,7 +39,7 @@ def repairs_view(repairs: Repairs, *, detail: Detail = Detail.SUMMARY) -> Docume
         ),
         measured=(),
         notes=repairs.notes,
-        sections=(*_proposals(repairs), _facts(lost if detail >= Detail.DETAILS else lost[:_SHOWN], len(lost))),
+        sections=(*_proposals(repairs), _facts(lost if detailed else lost[:_SHOWN], len(lost), detailed=detailed)),
         printed=Detail.SUMMARY,
     )
 
@@ -76,24 +77,42 @@ def _proposals(repairs: Repairs) -> list[Section]:
     return [Section("Proposals", tables=(table,))] if rows else []
 
 
-def _facts(shown: tuple[LostFact, ...], count: int) -> Section:
-    rows = []
-    for one in shown:
-        mend = one.mend
-        cells = (one.query_id, excerpt(one.question, _QUESTION), f"{one.fact}", one.cause)
-        change = (
-            Cell("no tried change finds it", "muted")
-            if mend is None
-            else Cell(f"{mend.change.title}: rank {mend.rank}")
+_COLUMNS = ("id", "question", "fact", "cause", "smallest mend")
+_MORE = ("its rank", "BM25 alone", "embedding alone", "words that its passages lack")
+
+
+def _facts(shown: tuple[LostFact, ...], count: int, *, detailed: bool) -> Section:
+    rows = [
+        row_of(
+            (
+                *(one.query_id, excerpt(one.question, _QUESTION), f"{one.fact}", one.cause, _mend(one)),
+                *(_ranks(one) if detailed else ()),
+            )
         )
-        if mend is not None and one.cause == UNEXPLAINED:
-            change = Cell(f"{change.text}, by luck: {mend.agreeing:.0%} of neighbouring settings agree", "muted")
-        rows.append(row_of((*cells, change)))
+        for one in shown
+    ]
     said = (f"The first {len(shown)} of {count:,}.",) if len(shown) < count else ()
-    table = Table(
-        "Lost facts", ("id", "question", "fact", "cause", "smallest mend"), tuple(rows), text_columns=(0, 1, 3, 4)
-    )
-    return Section("Lost facts", said, (table,))
+    columns = (*_COLUMNS, *(_MORE if detailed else ()))
+    words = tuple(place for place in (0, 1, 3, 4, 8) if place < len(columns))
+    return Section("Lost facts", said, (Table("Lost facts", columns, tuple(rows), text_columns=words),))
+
+
+def _mend(fact: LostFact) -> Cell:
+    """Return the change that finds a fact, and whether only by luck."""
+    mend = fact.mend
+    if mend is None:
+        return Cell("no tried change finds it", "muted")
+    found = f"{mend.change.title}: rank {mend.rank}"
+    if fact.cause != UNEXPLAINED:
+        return Cell(found)
+    return Cell(f"{found}, by luck: {mend.agreeing:.0%} of neighbouring settings agree", "muted")
+
+
+def _ranks(fact: LostFact) -> tuple[str, ...]:
+    """Return where a fact is in the system's ranking and in those of each retriever alone, and what words it lacks."""
+    alone = dict(fact.alone)
+    ranks = [fact.rank, *(alone.get(name) for name in ("BM25", "embedding"))]
+    return (*("–" if rank is None else f"{rank:,}" for rank in ranks), excerpt(" ".join(fact.missing), _QUESTION))
 
 
 view_of.register(Repairs, repairs_view)
