@@ -28,7 +28,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 import raglift as rl
+from raglift import MatchRule
 from raglift.analysis import fact_outcomes
+from raglift.repairing.changes import nudged
+from raglift.repairing.systems import Trials, system_of
 from raglift.retrieval import (
     DenseRetriever,
     OnnxCrossEncoder,
@@ -735,18 +738,32 @@ def causes_of(each: Case) -> tuple[str, dict[str, str]]:
     return causes.get((each.query_id, each.fact + 1), "found"), others
 
 
+def found_by_nudges(each: Case, names: Iterable[str]) -> set[str]:
+    """Return which questions have their fact found when chunks are moved a little, in any of eleven ways."""
+    setup = each.defect
+    system = system_of(each.evaluate(), K, None, None)
+    if system is None:
+        return set()
+    trials = Trials(setup.dataset, MatchRule(), {})
+    places = {query.id: place for place, query in enumerate(trials.queries)}
+    wanted = sorted(places[name] for name in names)
+    found = [trials.ranks(one, wanted) for one in nudged(system)]
+    return {trials.queries[place].id for ranks in found for (place, _), rank in ranks.items() if rank <= K}
+
+
 def print_causes(asked: Sequence[Case]) -> None:
     """Print the causes that are named."""
-    right, others = 0, Counter[str]()
+    right, others, nudges = 0, Counter[str](), Counter[str]()
     for each in asked:
         cause, unplanted = causes_of(each)
         right += cause in NAMED[each.kind]
         others.update(unplanted.values())
+        nudges.update(unplanted[name] for name in found_by_nudges(each, unplanted))
         claimed = ", ".join(f"{name}: {one}" for name, one in unplanted.items() if one != "unexplained")
         say(f"{each.name:24} {'' if cause in NAMED[each.kind] else '!':1} {cause:20} {claimed}")
     say(f"\n{right} of {len(asked)} causes are named first; of facts lost for no planted reason:")
     for cause, count in others.most_common():
-        say(f"{count:6} {cause}")
+        say(f"{count:6} {cause}, {nudges[cause]} of them found when chunks are moved a little")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

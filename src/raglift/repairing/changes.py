@@ -130,27 +130,38 @@ _NUDGES = (
 """Eleven small changes: the size by a factor, the overlap by a part of the size."""
 
 
+def resized(system: System, size: float, overlap: float) -> System:
+    """Return a system with chunks of another size and overlap, and as many hits as make a prompt of the same length."""
+    form = _CHUNKER.fullmatch(system.chunker)
+    if form is None:
+        return system
+    new_size = round(size)
+    fitting = max(0, min(round(overlap), new_size // 2))
+    as_long = max(1, round(system.k * int(form["size"]) / new_size))
+    return replace(system, chunker=f"{form['kind']}:{new_size}/{fitting}{form['rest']}", k=as_long)
+
+
+def nudged(system: System) -> tuple[System, ...]:
+    """Return a system with its chunks moved a little, in eleven ways; nothing for a splitter of the user's."""
+    form = _CHUNKER.fullmatch(system.chunker)
+    if form is None:
+        return ()
+    size, overlap = int(form["size"]), int(form["overlap"])
+    return tuple(replace(resized(system, size * factor, overlap + part * size), k=system.k) for factor, part in _NUDGES)
+
+
 def _chunkings(system: System) -> Iterator[Change]:
     form = _CHUNKER.fullmatch(system.chunker)
     if form is None:
         return
     size, overlap = int(form["size"]), int(form["overlap"])
-
-    def with_sizes(new_size: int, new_overlap: int) -> System:
-        fitting = max(0, min(new_overlap, new_size // 2))
-        as_long = max(1, round(system.k * size / new_size))  # a prompt of the same length
-        return replace(system, chunker=f"{form['kind']}:{new_size}/{fitting}{form['rest']}", k=as_long)
-
-    tried = [("overlap", size, size // 5)] if overlap < size // 10 else []
-    tried += [("chunk size", round(size * factor), round(overlap * factor)) for factor in (1.5, 0.67, 2.0)]
+    tried = [("overlap", size, size / 5)] if overlap < size // 10 else []
+    tried += [("chunk size", size * factor, overlap * factor) for factor in (1.5, 0.67, 2.0)]
     for cause, new_size, new_overlap in tried:
-        changed = with_sizes(new_size, new_overlap)
-        near = tuple(
-            with_sizes(round(new_size * factor), round(new_overlap + part * new_size)) for factor, part in _NUDGES
-        )
-        title = f"chunks of {new_size:,}/{new_overlap:,} in place of {size:,}/{overlap:,}"
+        changed = resized(system, new_size, new_overlap)
+        title = f"chunks of {new_size:,.0f}/{new_overlap:,.0f} in place of {size:,}/{overlap:,}"
         title += f", of which the first {changed.k} are read" if changed.k != system.k else ""
-        yield Change(cause, title, changed, near, f"--chunker {changed.chunker} -k {changed.k}")
+        yield Change(cause, title, changed, nudged(changed), f"--chunker {changed.chunker} -k {changed.k}")
     if not system.chunker.endswith(HEADINGS):
         changed = replace(system, chunker=system.chunker + HEADINGS)
         yield Change("headings", "chunks with the headings above them", changed, (), f"--chunker {changed.chunker}")
