@@ -155,7 +155,7 @@ def _chunkings(system: System) -> Iterator[Change]:
     if form is None:
         return
     size, overlap = int(form["size"]), int(form["overlap"])
-    tried = [("overlap", size, size / 5)] if overlap < size // 10 else []
+    tried: list[tuple[str, float, float]] = [("overlap", size, size / 5)] if overlap < size // 10 else []
     tried += [("chunk size", size * factor, overlap * factor) for factor in (1.5, 0.67, 2.0)]
     for cause, new_size, new_overlap in tried:
         changed = resized(system, new_size, new_overlap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -39,15 +40,14 @@ def proposals(
         seed: of the halves, and of the test.
         confidence: of the tests; the proposals share their level.
     """
-    mending: dict[Change, int] = {}
-    for one in lost:
-        for tried in one.tried:
-            if tried.change.settings:
-                mending[tried.change] = mending.get(tried.change, 0) + 1
-    likely = sorted(mending, key=lambda change: -mending[change])[:_TRIED]
+    chosen, other = halves(trials.queries, seed)
+    choosing = {trials.queries[place].id for place in chosen}
+    mending = Counter(
+        tried.change for one in lost if one.query_id in choosing for tried in one.tried if tried.change.settings
+    )
+    likely = [change for change, _ in mending.most_common(_TRIED)]
     if not likely:
         return []
-    chosen, other = halves(trials.queries, seed)
     before = _Found(system, trials)
     options: dict[tuple[Change, ...], _Found] = {}
     with track("try on all questions", len(likely), "changes", show=trials.progress) as advance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,10 +12,12 @@ from raglift.repairing.changes import changes_of
 from raglift.repairing.records import UNEXPLAINED, LostFact, Tried
 from raglift.repairing.systems import GIVEN, NO_RERANKER
 from raglift.retrieval.analyzers import language_of
+from raglift.retrieval.embedding import embed, missing_texts
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 from raglift.text.normalization import normalize
-from raglift.utilities.progress import track
+from raglift.utilities.cache import default_cache
+from raglift.utilities.progress import notice, track
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FactOutcomes
@@ -56,6 +59,8 @@ def lost_facts(evaluation: Evaluation, k: int, system: System | None, trials: Tr
     ranks: dict[str, dict[Place, int]] = {}
     if system is not None:
         untold = [place for place, told in found.items() if not told]
+        if untold:
+            say_effort(system, trials)
         for place, tried in _by_trials(system, trials, untold).items():
             found[place] += tried
         ranks = {name: trials.ranks(one, _queries(lost)) for name, one in _looked_at(system).items()}
@@ -98,6 +103,25 @@ def _from_hits(
     for stage, before, after in zip(evaluation.scores.stages[1:], ranks, ranks[1:], strict=False):
         if 0 < before <= outcomes.k and not after and stage in evaluation.truncated:
             yield "cut off"
+
+
+_SAMPLE = 16
+
+
+def say_effort(system: System, trials: Trials) -> None:
+    """Say how many texts are to be embedded at most, and for how long, by timing the first of them."""
+    changes = changes_of(system, detected="")
+    systems = [one for change in changes for one in (change.system, *change.neighbours) if one.embedding is not None]
+    missing: dict[str, None] = {}
+    for chunker, model in dict.fromkeys((one.chunker, str(one.embedding)) for one in systems):
+        embedder, texts = trials.embedder(model), [chunk.indexed_text for chunk in trials.chunks(chunker)]
+        missing |= dict.fromkeys(missing_texts(embedder, texts, "document", default_cache()))
+    if len(missing) <= _SAMPLE or not systems:
+        return
+    started, sample = time.perf_counter(), list(missing)[:_SAMPLE]
+    embed(trials.embedder(str(systems[0].embedding)), sample, "document", default_cache(), progress=False)
+    minutes = (time.perf_counter() - started) / _SAMPLE * len(missing) / 60
+    notice(f"at most {len(missing):,} texts to embed, about {max(1, round(minutes)):,} min", show=trials.progress)
 
 
 def _by_trials(system: System, trials: Trials, lost: Sequence[Place]) -> dict[Place, list[Tried]]:

@@ -13,7 +13,7 @@ from raglift.adapters.stages import RetrieveStage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.repairing.windows import WindowedReranker, windowed
-from raglift.retrieval.embedding import build_index
+from raglift.retrieval.embedding import Embedder, build_index
 from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.text.normalization import normalize
@@ -135,6 +135,7 @@ class Trials:
     _chunks: dict[str, Sequence[Chunk]] = field(default_factory=dict, repr=False)
     _retrievers: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
     _retrieved: dict[System, list[Ranking]] = field(default_factory=dict, repr=False)
+    _embedders: dict[str, Embedder] = field(default_factory=dict, repr=False)
     _rerankers: dict[str, PairReranker] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -222,6 +223,12 @@ class Trials:
             self._retrieved[source] = list(found)
         return self._retrieved[source]
 
+    def embedder(self, model: str) -> Embedder:
+        """Return an embedding model."""
+        if model not in self._embedders:
+            self._embedders[model] = embedder_by_name(model, **self.settings)
+        return self._embedders[model]
+
     def reranker(self, name: str) -> PairReranker:
         """Return a reranker by name."""
         if name not in self._rerankers:
@@ -246,8 +253,7 @@ class Trials:
         return self._retrievers[key]
 
     def _dense(self, source: System) -> Any:
-        embedder = embedder_by_name(str(source.embedding), **self.settings)
-        index = build_index(self.chunks(source.chunker), embedder, progress=self.progress)
+        index = build_index(self.chunks(source.chunker), self.embedder(str(source.embedding)), progress=self.progress)
         return windowed(index) if source.embeds_whole else DenseRetriever(index)
 
     def _bm25(self, source: System) -> Any:
