@@ -228,7 +228,7 @@ class Explain:
     group,
     "fix",
     MEASURE,
-    "Find out why facts are lost, and what mends them",
+    "Find why facts are lost, and what mends them",
     run="raglift.cli.fix:run",
     examples=["raglift fix runs/bm25", "raglift fix runs/bm25 --dataset my/ -o fixes.html"],
 )

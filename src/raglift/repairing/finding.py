@@ -67,12 +67,14 @@ def lost_facts(evaluation: Evaluation, k: int, system: System | None, trials: Tr
     return [_lost(trials, place, outcome, found[place], ranks) for place, (_, outcome) in lost.items()]
 
 
-_DEEP = 1000
+_DEEP, _TIMES = 1000, 10
+"""How deep each kind of retriever is looked at, and, as a multiple of k, a system without a reranker."""
 
 
 def _looked_at(system: System) -> dict[str, System]:
     """Return the system, and each kind of retriever alone, by name."""
-    found = {"": system}
+    deeper = max(system.candidates, _TIMES * system.k) if system.reranker == NO_RERANKER else system.candidates
+    found = {"": replace(system, candidates=deeper)}
     if system.retriever != GIVEN:
         deep = replace(system, reranker=NO_RERANKER, candidates=_DEEP)
         spec = parse_retriever(system.retriever)
