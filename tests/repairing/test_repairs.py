@@ -138,7 +138,8 @@ def test_too_few_hits_are_a_cause() -> None:
 def test_what_no_change_finds_is_unexplained_and_named_words_are_missing() -> None:
     data = dataset(query(0, "illumination storage", "The lamp is kept in shed 0."))
     (lost,) = evaluated(data, "bm25").repairs(proposing=False).lost
-    assert (lost.cause, lost.missing) in (("unexplained", ("illumination", "storage")), ("retriever", lost.missing))
+    assert lost.missing == ("illumination", "storage")
+    assert lost.cause in ("unexplained", "retriever")  # embeddings may know that it is the same
 
 
 def test_a_proposal_mends_more_than_it_breaks_on_questions_it_was_not_chosen_on() -> None:

@@ -227,7 +227,7 @@ function settingControls(known, choose) {
   }
   if (grades.length > 1) list("grade", "Least grade", [["", `${grades[0]} (all)`], ...grades.slice(1).map((grade) => [grade, grade])], orAll(Number));
   if (tags.length) list("tag", "Tag", [["", "All"], ...tags.slice(0, 200).map((tag) => [tag, short(tag, 60)])], orAll(String));
-  const limits = `The page has ${plural(limit.k, "hit")} a question${reranks ? ", and no fewer candidates than hits are read" : ""}. More of them need a run: raglift evaluate with --candidates.${isEstimated ? " Tokens are estimated, as a quarter of the characters." : ""}`;
+  const limits = `The page has up to ${plural(limit.k, "hit")} a question${reranks ? ", and no fewer candidates than hits are read" : ""}. More of them need a run: raglift evaluate with --candidates.${isEstimated ? " Tokens are estimated, as a quarter of the characters." : ""}`;
   return { elements: made.map((one) => one.element), limits, place: (setting) => made.forEach((one) => one.place(setting)) };
 }
 
