@@ -11,6 +11,7 @@ import pytest
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.repairing import Repairs
+from raglift.repairing.systems import System, Trials
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval import BM25Retriever
 from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
@@ -180,3 +181,14 @@ def test_hits_that_repeat_a_relevant_one_are_copies() -> None:
     ]
     ranking = Ranking.of((Chunk(text, str(n), f"d{n}"), 1.0) for n, text in enumerate(texts))
     assert [hit.chunk.id for hit in without_copies(ranking, {2})] == ["1", "2"]
+
+
+def test_filters_hold_in_every_way_of_retrieving() -> None:
+    data = dataset(replace(LAMP, filter=Filter.of({"year": 2021})), query(1, "the horn", "The horn is kept in shed 1."))
+    trials = Trials(data, rl.MatchRule(), {}, progress=False)
+    for retriever in ("bm25", "dense", "hybrid"):
+        system = System(retriever, "recursive:600/0", "bge-small", "none", 6, 3)
+        for one in (system, replace(system, embeds_whole=True)):
+            filtered, other = trials.retrieved(one.source)
+            assert (len(filtered.hits), len(other.hits) > 0) == (0, True)
+            assert len(trials.retrieved(replace(one, is_filtered=False).source)[0].hits) > 0

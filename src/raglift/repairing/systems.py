@@ -213,8 +213,9 @@ class Trials:
         """Return what is retrieved for every query."""
         if source not in self._retrieved:
             retriever = self._retriever(source)
-            filters = [query.filter for query in self.queries] if source.is_filtered else None
-            options = {"filters": filters} if filters and any(filters) else {}
+            filters = [query.filter for query in self.queries]
+            is_filtered = source.is_filtered and any(filters) and getattr(retriever, "takes_filters", False)
+            options = {"filters": filters} if is_filtered else {}
             texts = [query.text for query in self.queries]
             if hasattr(retriever, "retrieve"):
                 found = retriever.retrieve(texts, source.candidates, **options)

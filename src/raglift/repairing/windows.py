@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.retrieval.rerankers import PairReranker
+    from raglift.types.filters import Filter
 
 _SHORTEST = 40
 """Characters below which a window is not made shorter."""
@@ -45,20 +46,26 @@ def windowed(index: DenseIndex) -> Any:
 class _Windowed:
     """Ranks chunks by the most similar of their windows."""
 
-    takes_filters = False
+    takes_filters = True
 
     def __init__(self, index: DenseIndex, vectors: Any, first: Any) -> None:
         self._index, self._vectors, self._first = index, vectors, first
 
-    def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
-        """Return the `k` most similar chunks of each query."""
+    def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
+        """Return the `k` most similar chunks of each query, of those that its filter allows."""
         similar = self._index.query_vectors(queries) @ self._vectors.T
         scores = np.maximum.reduceat(similar, self._first, axis=1)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        chunks = self._index.chunks
+        order, chunks = np.argsort(-scores, axis=1, kind="stable").tolist(), self._index.chunks
+        allowed = [None] * len(queries) if filters is None else filters
         return [
-            Ranking.of((chunks[place], float(row[place])) for place in places)
-            for row, places in zip(scores, order.tolist(), strict=True)
+            Ranking.of(
+                [
+                    (chunks[place], float(row[place]))
+                    for place in places
+                    if wanted is None or wanted.matches(chunks[place].metadata)
+                ][:k]
+            )
+            for row, places, wanted in zip(scores, order, allowed, strict=True)
         ]
 
 
