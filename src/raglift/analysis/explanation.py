@@ -85,6 +85,9 @@ class Explanation(Presentable):
     values: tuple[float, ...]
     """For each metric, its value; NaN for a query that is left out of the mean."""
     hits: tuple[ExplainedHit, ...]
+    causes: tuple[tuple[int, str], ...] = ()
+    """For each fact that is lost, by its number from 1, what it is lost by and what mends it, if `repairs` found it
+    out."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per hit and piece: rank, chunk, fact, passage, direction, covered part, and what counts."""
@@ -131,7 +134,9 @@ def explain(evaluation: Evaluation, query_id: str, *, stage: str | None = None) 
         for hit, row in zip(ranking, earned.tolist(), strict=True)
     )
     values = tuple(float(evaluation.scores.of(stage, metric)[number]) for metric in metrics)
-    return Explanation(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
+    lost = evaluation.known_repairs.of(query_id) if evaluation.known_repairs is not None else ()
+    causes = tuple((one.fact, one.reason) for one in lost)
+    return Explanation(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits), causes)
 
 
 def _is_told(measure: Measure) -> bool:

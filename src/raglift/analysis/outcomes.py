@@ -70,6 +70,8 @@ class FailureAnalysis(Presentable):
     """Whether it is known what the chunks of the index allow; else `missed` stands for the last two outcomes."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
+    causes: tuple[tuple[str, int], ...] = ()
+    """What lost facts are lost by, with their number, if `repairs` found it out at this depth."""
 
     def of(self, outcome: str, stage: str | None = None) -> OutcomeFacts:
         """Return one entry; one of no facts when there is none."""
@@ -175,7 +177,14 @@ def failure_analysis(evaluation: Evaluation, k: int | None = None) -> FailureAna
         tuple(loss for loss in made_findable if loss.facts),
         all_outcomes.chunks_known,
         evaluation.label_sources,
+        causes_at(evaluation, all_outcomes.k),
     )
+
+
+def causes_at(evaluation: Evaluation, k: int) -> tuple[tuple[str, int], ...]:
+    """Return what lost facts are lost by, with their number; nothing if it was not found out at this depth."""
+    known = evaluation.known_repairs
+    return known.causes if known is not None and known.k == k else ()
 
 
 def _never_seen(attainable: NDArray[np.bool_] | None, facts: int) -> dict[tuple[str, str | None], NDArray[np.bool_]]:

@@ -250,6 +250,7 @@ def _explanation_json(explanation: Explanation) -> dict[str, Any]:
         "stage": explanation.stage,
         "match": explanation.match,
         "error": explanation.error,
+        "lost_by": [{"fact": fact, "cause": cause} for fact, cause in explanation.causes],
         "metrics": dict(zip(metrics, explanation.values, strict=True)),
         "hits": [_hit(each, metrics) for each in explanation.hits],
     }

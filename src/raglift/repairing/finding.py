@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import fact_outcomes
-from raglift.repairing.changes import changes_of
-from raglift.repairing.records import UNEXPLAINED, LostFact, Tried
+from raglift.analysis.upper_bound import match_tables_of
+from raglift.repairing.changes import Variant, most_tried, variants_of
+from raglift.repairing.effort import say_effort
+from raglift.repairing.records import UNEXPLAINED, LostFact, Rival, Tried, effect_of
 from raglift.repairing.systems import GIVEN, NO_RERANKER
-from raglift.retrieval.analyzers import language_of
-from raglift.retrieval.embedding import embed, missing_texts
+from raglift.retrieval.analyzers import Analyzer
 from raglift.retrieval.models import EMBEDDED_MODEL
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
-from raglift.text.normalization import normalize
-from raglift.utilities.cache import default_cache
-from raglift.utilities.progress import notice, track
+from raglift.text.words import words_of
+from raglift.utilities.display import excerpt
+from raglift.utilities.progress import track
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FactOutcomes
@@ -25,14 +26,13 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.labels import Fact, Query
 
-_AGREEING = 0.5
-"""So many of the neighbouring settings must find a fact too."""
-
 Place = tuple[int, int]
 """A query, among the labelled ones, and a fact of it, from 0."""
 
 
-def lost_facts(evaluation: Evaluation, k: int, system: System | None, trials: Trials) -> list[LostFact]:
+def lost_facts(
+    evaluation: Evaluation, k: int, system: System | None, trials: Trials, *, proposing: bool
+) -> list[LostFact]:
     """Return the lost facts of an evaluation, each with its cause and the changes that find it.
 
     Args:
@@ -40,6 +40,7 @@ def lost_facts(evaluation: Evaluation, k: int, system: System | None, trials: Tr
         k: by which rank a fact is to be found.
         system: its parts; None where they are not known, and only the hits of the run can tell.
         trials: the systems over its dataset.
+        proposing: whether changes are tried on all questions afterwards.
     """
     outcomes = fact_outcomes(evaluation, k)
     numbers = {query.id: number for number, query in enumerate(trials.queries)}
@@ -58,13 +59,45 @@ def lost_facts(evaluation: Evaluation, k: int, system: System | None, trials: Tr
     }
     ranks: dict[str, dict[Place, int]] = {}
     if system is not None:
-        untold = [place for place, told in found.items() if not told]
-        if untold:
-            say_effort(system, trials)
-        for place, tried in _by_trials(system, trials, untold).items():
+        unknown = [place for place, causes in found.items() if not causes]
+        variants = list(variants_of(system, detected=trials.language))
+        if unknown:
+            say_effort(system, variants, trials, len(unknown), most_tried(system) if proposing else 0)
+        cut = {place for place in unknown if lost[place][1] == "not_attainable"}
+        for place, tried in _by_trials(system, variants, trials, unknown, cut).items():
             found[place] += tried
         ranks = {name: trials.ranks(one, _queries(lost)) for name, one in _looked_at(system).items()}
-    return [_lost(trials, place, outcome, found[place], ranks) for place, (_, outcome) in lost.items()]
+    terms = Analyzer(trials.language).terms
+    rivals = _rivals(evaluation, trials, lost, terms)
+    return [
+        _lost(trials, place, outcome, found[place], ranks, terms, rivals.get(place))
+        for place, (_, outcome) in lost.items()
+    ]
+
+
+def _rivals(
+    evaluation: Evaluation, trials: Trials, lost: Iterable[Place], terms: Callable[[str], list[str]]
+) -> dict[Place, Rival]:
+    """Return the first hit of the run that is not the passage of each lost fact, and what speaks for it."""
+    table = match_tables_of(evaluation)[-1]
+    numbers = {query.id: number for number, query in enumerate(evaluation.dataset.queries)}
+    fact = table.matches.fact - table.facts.first_of_query(table.matches.query)
+    columns = (table.matches.query.tolist(), fact.tolist(), table.matches.rank.tolist())
+    matching = set(zip(*columns, strict=True))
+    found = {}
+    for place in lost:
+        query = trials.queries[place[0]]
+        number, hits = numbers[query.id], evaluation.hits(query.id)
+        others = [hit for hit in hits if (number, place[1], hit.rank) not in matching]
+        own = [hit for hit in hits if (number, place[1], hit.rank) in matching]
+        if others:
+            rival, lacked = others[0], _missing(query, query.facts[place[1]], terms)
+            has = set(terms(rival.chunk.indexed_text))
+            words = tuple(word for word in lacked if set(terms(word)) <= has)
+            score = own[0].score if own else None
+            text = excerpt(rival.chunk.text)
+            found[place] = Rival(rival.chunk.id, rival.chunk.doc_id, text, words, rival.score, score)
+    return found
 
 
 _DEEP, _TIMES = 1000, 10
@@ -91,6 +124,8 @@ def _from_hits(
     evaluation: Evaluation, trials: Trials, place: Place, row: int, outcomes: FactOutcomes
 ) -> Iterator[Tried | str]:
     """Yield what the labels, the chunks and the hits of a run alone tell of a lost fact."""
+    if outcomes.outcomes[outcomes.outcome_of_fact[row]][0] == "failed":
+        yield "failed"
     fact = trials.queries[place[0]].facts[place[1]]
     texts = [passage.text for passage in fact.passages if passage.text is not None]
     if texts and not any(map(trials.is_in_documents, texts)):
@@ -107,42 +142,52 @@ def _from_hits(
             yield "cut off"
 
 
-_SAMPLE = 16
+_SHUFFLING = ("overlap", "chunk size", "headings", "reranker", "retriever", "embedding")
+"""Changes that move all rankings: they find some lost facts, and lose others, by luck."""
 
 
-def say_effort(system: System, trials: Trials) -> None:
-    """Say how many texts are to be embedded at most, and for how long, by timing the first of them."""
-    changes = changes_of(system, detected="")
-    systems = [one for change in changes for one in (change.system, *change.neighbours) if one.embedding is not None]
-    missing: dict[str, None] = {}
-    for chunker, model in dict.fromkeys((one.chunker, str(one.embedding)) for one in systems):
-        embedder, texts = trials.embedder(model), [chunk.indexed_text for chunk in trials.chunks(chunker)]
-        missing |= dict.fromkeys(missing_texts(embedder, texts, "document", default_cache()))
-    if len(missing) <= _SAMPLE or not systems:
-        return
-    started, sample = time.perf_counter(), list(missing)[:_SAMPLE]
-    embed(trials.embedder(str(systems[0].embedding)), sample, "document", default_cache(), progress=False)
-    minutes = (time.perf_counter() - started) / _SAMPLE * len(missing) / 60
-    notice(f"at most {len(missing):,} texts to embed, about {max(1, round(minutes)):,} min", show=trials.progress)
-
-
-def _by_trials(system: System, trials: Trials, lost: Sequence[Place]) -> dict[Place, list[Tried]]:
-    """Return the changes that find each lost fact, up to the one that is its cause."""
+def _by_trials(
+    system: System, variants: Sequence[Variant], trials: Trials, lost: Sequence[Place], cut: AbstractSet[Place]
+) -> dict[Place, list[Tried]]:
+    """Return the changes that find each lost fact, up to the one that is its cause; `cut` are in no chunk."""
     found: dict[Place, list[Tried]] = {place: [] for place in lost}
     left = set(lost)
-    detected = language_of(document.text for document in trials.dataset.documents)
-    changes = list(changes_of(system, detected=detected))
-    with track("try", len(changes), "changes", show=trials.progress) as advance:
-        for change in changes:
-            mended = _found(change.system, trials, left)
-            near = [_found(one, trials, mended) for one in change.neighbours] if mended else []
+    with track("try", len(variants), "changes", show=trials.progress) as advance:
+        for variant in variants:
+            mended = _found(variant.system, trials, left)
+            if variant.change.cause.endswith("truncates"):  # a fact that was read all along is found by luck
+                mended = {
+                    place: rank for place, rank in mended.items() if trials.truncates(variant.system, place[0], rank)
+                }
+            is_shuffling = bool(mended) and variant.change.cause in _SHUFFLING and _shuffles(system, variant, trials)
+            asked = [place for place in mended if not is_shuffling or place in cut]
+            near = [_found(one, trials, asked) for one in _neighbours(variant, trials)] if asked else []
             for place, rank in mended.items():
-                agreeing = sum(place in one for one in near) / len(near) if near else 1.0
-                found[place].append(Tried(change, rank, agreeing))
-                if agreeing >= _AGREEING:
+                shuffled = place not in asked
+                agreeing = 1.0 if shuffled or not near else sum(place in one for one in near) / len(near)
+                tried = Tried(variant.change, rank, agreeing, only_shuffles=shuffled)
+                found[place].append(tried)
+                if tried.explains:
                     left.discard(place)
             advance(1)
     return found
+
+
+_LARGE, _EVERY = 1_000_000, 4
+"""Of documents with more characters, as many of the neighbouring settings as need embeddings are left out."""
+
+
+def _neighbours(variant: Variant, trials: Trials) -> tuple[System, ...]:
+    is_large = sum(len(document.text) for document in trials.dataset.documents) > _LARGE
+    return variant.neighbours[:: _EVERY if is_large and variant.system.embedding is not None else 1]
+
+
+def _shuffles(system: System, variant: Variant, trials: Trials) -> bool:
+    """Whether a change breaks more than half as many questions as it mends; before reranking, if both rerank."""
+    before, after = system, variant.system
+    if NO_RERANKER not in (before.reranker, after.reranker):
+        before, after = (replace(one.source, k=one.candidates) for one in (before, after))
+    return effect_of(variant.change, trials.facts(before), trials.facts(after)).only_shuffles
 
 
 def _found(system: System, trials: Trials, places: Iterable[Place]) -> dict[Place, int]:
@@ -163,12 +208,15 @@ def _lost(
     outcome: str,
     tried: Sequence[Tried | str],
     ranks: Mapping[str, Mapping[Place, int]],
+    terms: Callable[[str], list[str]],
+    rival: Rival | None,
 ) -> LostFact:
     query = trials.queries[place[0]]
     fact = query.facts[place[1]]
     told = next((one for one in tried if isinstance(one, str)), None)
     changes = [one for one in tried if not isinstance(one, str)]
-    cause = told or next((one.change.cause for one in changes if one.agreeing >= _AGREEING), UNEXPLAINED)
+    claimed = (one.change.cause for one in changes if one.explains)
+    cause = told or next(claimed, UNEXPLAINED)
     if outcome == "not_attainable":  # no chunk has the passage: whatever finds it mends the cut
         cause = {"chunk size": "cut"}.get(cause, cause)
     elif cause == "overlap":
@@ -184,11 +232,12 @@ def _lost(
         tuple(changes),
         rank=ranks.get("", {}).get(place),
         alone=tuple((name, of.get(place)) for name, of in ranks.items() if name),
-        missing=_missing(query, fact),
+        missing=_missing(query, fact, terms),
+        rival=rival,
     )
 
 
-def _missing(query: Query, fact: Fact) -> tuple[str, ...]:
-    """Return the words of a question that no passage of a fact has."""
-    texts = {word for passage in fact.passages for word in normalize(passage.text or "").split()}
-    return tuple(dict.fromkeys(word for word in normalize(query.text).split() if word not in texts))
+def _missing(query: Query, fact: Fact, terms: Callable[[str], list[str]]) -> tuple[str, ...]:
+    """Return the words of a question that no passage of a fact has, apart from stop words and endings."""
+    there = {term for passage in fact.passages for term in terms(passage.text or "")}
+    return tuple(dict.fromkeys(word for word in words_of(query.text) if not set(terms(word)) <= there))

@@ -9,10 +9,11 @@ from raglift.analysis.upper_bound import depth_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.repairing.choosing import proposals
 from raglift.repairing.finding import lost_facts
-from raglift.repairing.records import Repairs
+from raglift.repairing.records import Effect, Proposal, Repairs
 from raglift.repairing.systems import Given, Trials, system_of
 from raglift.stats.intervals import checked_integer
 from raglift.types.dataset import Dataset
+from raglift.utilities.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +70,15 @@ def find_repairs(
     parts = None if system is None else Given.of(system, reranker)
     trials = Trials(given, rule_of(evaluation), settings, progress, parts)
     described = system_of(evaluation, depth, parts, reranker)
-    lost = lost_facts(evaluation, min(depth, asked), described, trials)
-    found = []
+    lost = lost_facts(evaluation, min(depth, asked), described, trials, proposing=proposing)
+    effects: list[Effect] = []
+    found: list[Proposal] = []
     if described is not None and proposing:
-        found = proposals(described, lost, trials, seed=seed, confidence=confidence)
+        effects, found = proposals(described, lost, trials, seed=seed, confidence=confidence)
     name = ", then ".join(stage.system for stage in run.stages)
-    return Repairs(name, depth, tuple(lost), tuple(found), (_NO_PARTS,) if described is None else ())
+    notes = [_NO_PARTS] * (described is None)
+    if parts is not None and parts.failed:
+        notes.append(
+            f"the system failed {counted(parts.failed, 'time')} when it was asked again: these count as no hits"
+        )
+    return Repairs(name, depth, len(trials.queries), tuple(lost), tuple(effects), tuple(found), tuple(notes))

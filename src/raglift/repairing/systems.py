@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
+import statistics
+import time
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.splitters import chunker_by_name
-from raglift.adapters.stages import RetrieveStage
+from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
+from raglift.repairing.records import Cost
 from raglift.repairing.windows import WindowedReranker, windowed
+from raglift.retrieval.analyzers import language_of
 from raglift.retrieval.embedding import Embedder, build_index
+from raglift.retrieval.models import seconds_loading
 from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.text.normalization import normalize
 from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
 from raglift.types.rankings import Ranking
+from raglift.utilities.cache import bypassed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
+
+    from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule
     from raglift.results.evaluation import Evaluation
@@ -78,7 +89,7 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
     """
     spec = evaluation.run.spec
     if given is not None:
-        name = GIVEN if given.reranker is not None else reranker or NO_RERANKER
+        name = GIVEN if given.rerankers else reranker or NO_RERANKER
         return System(GIVEN, GIVEN, None, name, int(spec["candidates"]), k)
     parts = spec.get("parts") or spec.get("sweep", {}).get("cell", {})
     if "retriever" not in parts or "chunker" not in parts:
@@ -88,29 +99,67 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
     return System(parts["retriever"], parts["chunker"], embedding, reranker, int(spec["candidates"]), k)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Given:
     """The parts of a system of the user's, to be asked again."""
 
-    retriever: Any
-    reranker: Any = None
+    retriever: RetrieveStage
+    rerankers: tuple[RerankStage, ...] = ()
+    failed: int = 0
+    """How many times a part raised an error, which counts as no hits."""
 
     @classmethod
     def of(cls, system: Any, reranker: Any) -> Given:
-        """Return the parts of a system of one retriever, and a reranker that is an object.
+        """Return the parts of a system, and of what reranks its hits, if that is an object.
 
         Raises:
             UnsupportedSystem: an object that no adapter knows.
-            ConfigurationError: a system of several stages.
+            ConfigurationError: an agent.
         """
-        stages = adapt_system(system)
-        if len(stages) != 1 or not isinstance(stages[0], RetrieveStage):
-            raise ConfigurationError(
-                f"system: found one of {len(stages)} stages; expected its retriever alone, and what reranks its hits "
-                "as reranker="
-            )
-        reranking = [] if reranker is None or isinstance(reranker, str) else adapt_reranker(reranker)
-        return cls(stages[0].retriever, reranking[0].reranker if reranking else None)
+        first, *others = adapt_system(system)
+        if not isinstance(first, RetrieveStage) or first.is_agent:
+            raise ConfigurationError("system: found an agent; expected what searches once for each question")
+        if reranker is not None and not isinstance(reranker, str):
+            others += adapt_reranker(reranker)
+        return cls(first, tuple(stage for stage in others if isinstance(stage, RerankStage)))
+
+    def retrieve(self, queries: Sequence[Query], k: int, *, is_filtered: bool) -> list[Ranking]:
+        """Return the hits of each query, with its filter if the retriever takes it."""
+        retriever: Any = self.retriever.retriever
+        texts, takes = [query.text for query in queries], getattr(retriever, "takes_filters", False) and is_filtered
+        filters = [query.filter for query in queries] if takes and any(query.filter for query in queries) else None
+        if hasattr(retriever, "retrieve"):
+            return list(retriever.retrieve(texts, k, *(() if filters is None else (filters,))))
+        return [
+            self._one(retriever, "retrieve_one", text, k, *(() if filters is None else (filters[place],)))
+            for place, text in enumerate(texts)
+        ]
+
+    def rerank(self, texts: Sequence[str], rankings: Sequence[Ranking], *, scores_whole: bool) -> list[Ranking]:
+        """Return what its rerankers make of rankings, one after the other."""
+        found = list(rankings)
+        for stage in self.rerankers:
+            reranker: Any = stage.reranker
+            if scores_whole and isinstance(reranker, PairReranker):
+                reranker = WindowedReranker(reranker)
+            if hasattr(reranker, "rerank"):
+                found = list(reranker.rerank(texts, found))
+            else:
+                pairs = zip(texts, found, strict=True)
+                found = [self._one(reranker, "rerank_one", text, ranking) for text, ranking in pairs]
+        return found
+
+    def _one(self, part: Any, method: str, *asked: Any) -> Ranking:
+        """Ask a part for one query; an error of the user's code counts as no hits."""
+        try:
+            if hasattr(part, method):
+                found = getattr(part, method)(*asked)
+            else:
+                found = asyncio.run(getattr(part, f"a{method}")(*asked))
+        except Exception:  # noqa: BLE001 — it is the user's
+            self.failed += 1
+            return Ranking(())
+        return cast("Ranking", found)
 
 
 @dataclass(eq=False)
@@ -135,6 +184,7 @@ class Trials:
     _chunks: dict[str, Sequence[Chunk]] = field(default_factory=dict, repr=False)
     _retrievers: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
     _retrieved: dict[System, list[Ranking]] = field(default_factory=dict, repr=False)
+    _facts: dict[System, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     _embedders: dict[str, Embedder] = field(default_factory=dict, repr=False)
     _rerankers: dict[str, PairReranker] = field(default_factory=dict, repr=False)
 
@@ -147,6 +197,11 @@ class Trials:
         if is_encoding_available():
             self.counter = TokenCounts()
         self.queries = tuple(query for query in self.dataset.queries if query.is_labelled)
+
+    @cached_property
+    def language(self) -> str:
+        """The language of the documents, as BM25 would identify it."""
+        return language_of(document.text for document in self.dataset.documents)
 
     def is_in_documents(self, text: str) -> bool:
         """Whether a text is in a document, as far as white space and letter case go."""
@@ -185,6 +240,18 @@ class Trials:
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return {(places[query], fact): rank for query, fact, rank in rows}
 
+    def facts(self, system: System, places: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """Return how many facts of some queries, or of all, a system finds by rank k."""
+        found = self._facts.setdefault(system, np.full(len(self.queries), np.nan))
+        asked = list(range(len(self.queries)) if places is None else places)
+        missing = [place for place in asked if np.isnan(found[place])]
+        if missing:
+            found[missing] = 0
+            for (query, _), rank in self.ranks(system, missing).items():
+                found[query] += rank <= system.k
+        asked_for: NDArray[np.float64] = found[asked]
+        return asked_for
+
     def rankings(self, system: System, places: Sequence[int]) -> list[Ranking]:
         """Return the last ranking of some queries."""
         retrieved = self.retrieved(system.source)
@@ -194,35 +261,56 @@ class Trials:
         return found
 
     def _reranked(self, system: System, texts: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
-        of_user = self.given is not None and system.reranker == GIVEN
-        reranker: Any = self.given.reranker if of_user and self.given else self.reranker(system.reranker)
-        if system.scores_whole and isinstance(reranker, PairReranker):
-            reranker = WindowedReranker(reranker)
-        if hasattr(reranker, "rerank"):
-            return list(reranker.rerank(texts, rankings))
-        return [reranker.rerank_one(text, ranking) for text, ranking in zip(texts, rankings, strict=True)]
+        if system.reranker == GIVEN and self.given is not None:
+            return self.given.rerank(texts, rankings, scores_whole=system.scores_whole)
+        reranker = self.reranker(system.reranker)
+        return (WindowedReranker(reranker) if system.scores_whole else reranker).rerank(texts, rankings)
 
-    def tokens(self, system: System) -> float:
-        """Return the mean tokens of the first k hits of a query."""
-        rankings = self.rankings(system, range(len(self.queries)))
-        texts = [[hit.chunk.text for hit in ranking.hits[: system.k]] for ranking in rankings]
+    def truncates(self, system: System, place: int, rank: int) -> bool:
+        """Whether what reads hits whole in a system would truncate its hit at a rank."""
+        (ranking,) = self.rankings(system, [place])
+        chunk = ranking.hits[rank - 1].chunk
+        if system.embeds_whole:
+            return bool((self.embedder(str(system.embedding)).read_in_part([chunk.indexed_text]) or [False])[0])
+        of_user = [stage.reranker for stage in self.given.rerankers] if self.given is not None else []
+        rerankers = of_user if system.reranker == GIVEN else [self.reranker(system.reranker)]
+        pair = (self.queries[place].text, chunk.text)
+        return any(one.truncated([pair]) for one in rerankers if isinstance(one, PairReranker))
+
+    def cost(self, system: System, places: Sequence[int]) -> Cost:
+        """Return what a system costs: its tokens for some queries, its time for a few of them, and its index."""
+        texts = [[hit.chunk.text for hit in ranking.hits[: system.k]] for ranking in self.rankings(system, places)]
         counts = self.counter.of([text for of in texts for text in of])
-        return float(counts.sum()) / max(len(texts), 1)
+        index = getattr(self._retriever(system.source), "cost", None)
+        return Cost(
+            float(counts.sum()) / max(len(texts), 1),
+            self._milliseconds(system, places[:: max(1, len(places) // _TIMED)][:_TIMED]),
+            None if index is None else int(index.bytes),
+        )
+
+    def _milliseconds(self, system: System, places: Sequence[int]) -> float:
+        """Return the median time of a query that is asked alone, with nothing in the cache."""
+        spent = []
+        with bypassed():
+            for place in places:
+                query, started = [self.queries[place]], time.perf_counter() - seconds_loading()
+                found = self._asked(system.source, query)
+                if system.reranker != NO_RERANKER:
+                    self._reranked(system, [query[0].text], found)
+                spent.append(time.perf_counter() - seconds_loading() - started)
+        return 1000 * statistics.median(spent) if spent else 0.0
 
     def retrieved(self, source: System) -> list[Ranking]:
         """Return what is retrieved for every query."""
         if source not in self._retrieved:
-            retriever = self._retriever(source)
-            filters = [query.filter for query in self.queries]
-            is_filtered = source.is_filtered and any(filters) and getattr(retriever, "takes_filters", False)
-            options = {"filters": filters} if is_filtered else {}
-            texts = [query.text for query in self.queries]
-            if hasattr(retriever, "retrieve"):
-                found = retriever.retrieve(texts, source.candidates, **options)
-            else:
-                found = [retriever.retrieve_one(text, source.candidates) for text in texts]
-            self._retrieved[source] = list(found)
+            self._retrieved[source] = self._asked(source, self.queries)
         return self._retrieved[source]
+
+    def _asked(self, source: System, queries: Sequence[Query]) -> list[Ranking]:
+        if source.retriever == GIVEN and self.given is not None:
+            return self.given.retrieve(queries, source.candidates, is_filtered=source.is_filtered)
+        filters = [query.filter if source.is_filtered else None for query in queries]
+        return list(self._retriever(source).retrieve([query.text for query in queries], source.candidates, filters))
 
     def embedder(self, model: str) -> Embedder:
         """Return an embedding model."""
@@ -241,7 +329,7 @@ class Trials:
 
     def _retriever(self, source: System) -> Any:
         if source.retriever == GIVEN and self.given is not None:
-            return self.given.retriever
+            return self.given.retriever.retriever
         spec = parse_retriever(source.retriever)
         make = {
             "dense": partial(self._dense, source),
@@ -267,6 +355,8 @@ class Trials:
         return HybridRetriever([dense, bm25], spec.weights, constant=spec.constant)
 
 
+_TIMED = 5
+"""Queries that are timed."""
 _ALIKE = 0.85
 
 

@@ -2,99 +2,124 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote
 
-from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
+from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, table_from
 from raglift.rendering.presenting import view_of
-from raglift.repairing.changes import CAUSES
-from raglift.repairing.records import UNEXPLAINED, Repairs
-from raglift.report.format import confidence_text, interval_in_words, number_text, p_equation
-from raglift.utilities.display import counted, excerpt
+from raglift.repairing.records import CAUSES, UNEXPLAINED, Cost, LostFact, Proposal, Repairs
+from raglift.report.format import bytes_text, confidence_text, interval_in_words, number_text, p_equation
+from raglift.utilities.display import counted, excerpt, listed
 
-if TYPE_CHECKING:
-    from raglift.repairing.records import LostFact, Proposal
-
-_SHOWN = 20
+_SHOWN = 10
+_QUERIES = 5
 _QUESTION = 70
+_WORDS = 6
 
 
-def repairs_view(repairs: Repairs, *, detail: Detail = Detail.SUMMARY) -> Document:
+def repairs_view(repairs: Repairs, *, detail: Detail = Detail.DETAILS) -> Document:
     """Return what is shown of repairs."""
     detailed = detail >= Detail.DETAILS
-    lost, causes = repairs.lost, Counter(one.cause for one in repairs.lost)
-    explained = len(lost) - causes[UNEXPLAINED]
+    lost, causes = repairs.lost, dict(repairs.causes)
+    explained = len(lost) - causes.get(UNEXPLAINED, 0)
     lead = f"{counted(len(lost), 'fact')} lost at k = {repairs.k}; a cause is found for {explained:,}."
     lead += "".join(f" {_sentence(one)}" for one in repairs.proposals) or " No change is worth proposing."
-    order = [*CAUSES, UNEXPLAINED]
-    rows = [
-        row_of((cause, f"{count:,}", CAUSES.get(cause, "no tried change finds it, or only by luck")))
-        for cause, count in sorted(causes.items(), key=lambda item: (-item[1], order.index(item[0])))
+    unexplained = "no change finds it, or only by luck"
+    columns = [
+        Column[str]("cause", str, words=True),
+        Column[str]("facts", lambda cause: f"{causes[cause]:,}"),
+        Column[str]("what it means", lambda cause: CAUSES.get(cause, unexplained), words=True),
     ]
+    sections = (_proposals(repairs, detailed=detailed), _facts(repairs, detailed=detailed))
     return Document(
-        title=f"Repairs: {repairs.system}",
+        title=f"Why facts are lost, and what mends them: {repairs.system}",
         lead=lead,
-        headline=Table(
-            "Lost facts by their cause", ("cause", "facts", "what it means"), tuple(rows), text_columns=(0, 2)
-        ),
+        headline=table_from(columns, causes, "Lost facts by their cause"),
         measured=(),
         notes=repairs.notes,
-        sections=(*_proposals(repairs), _facts(lost if detailed else lost[:_SHOWN], len(lost), detailed=detailed)),
+        sections=tuple(one for one in sections if any(table.rows for table in one.tables)),
         printed=Detail.SUMMARY,
     )
 
 
 def _sentence(proposal: Proposal) -> str:
     """Return a proposal in one sentence, with what it gains and costs on the questions it was not chosen on."""
-    what = " and ".join(change.title for change in proposal.changes)
     found = proposal.difference
     between = interval_in_words(found, confidence_text(found.confidence), 3, signs=True)
-    tokens = f"{number_text(proposal.tokens, 0)} tokens a prompt in place of {number_text(proposal.tokens_before, 0)}"
+    tokens = f"{number_text(proposal.cost.tokens, 0)} tokens a prompt in place of"
     return (
-        f"Try {what}: of {proposal.questions:,} questions that took no part in the choice it mends {proposal.mended:,} "
-        f"and breaks {proposal.broken:,} (recall {found.mean:+.3f}, {between}, {p_equation(found.p)}), with {tokens}."
+        f"Try {_changes(proposal)}: of {proposal.questions:,} questions that took no part in the choice it mends "
+        f"{len(proposal.mended):,} and breaks {len(proposal.broken):,} (recall {found.mean:+.3f}, {between}, "
+        f"{p_equation(found.p)}), with {tokens} {number_text(proposal.cost_before.tokens, 0)}."
     )
 
 
-def _proposals(repairs: Repairs) -> list[Section]:
-    rows = [
-        row_of(
-            (
-                " and ".join(change.title for change in one.changes),
-                f"{one.mended:,}",
-                f"{one.broken:,}",
-                f"{number_text(one.tokens, 0)}",
-                " ".join(change.settings for change in one.changes),
-                ", ".join(one.mended_ids[:3]),
-            )
-        )
-        for one in repairs.proposals
+def _changes(proposal: Proposal) -> str:
+    return ", together with ".join(change.title for change in proposal.changes)
+
+
+_COSTS: tuple[tuple[str, Callable[[Cost], str]], ...] = (
+    ("tokens", lambda cost: number_text(cost.tokens, 0)),
+    ("ms a question", lambda cost: number_text(cost.milliseconds, 0 if cost.milliseconds >= 10 else 1)),
+    ("index", lambda cost: "–" if cost.index_bytes is None else bytes_text(cost.index_bytes)),
+)
+
+
+def _proposals(repairs: Repairs, *, detailed: bool) -> Section:
+    def before_and_after(text: Callable[[Cost], str], proposal: Proposal) -> str:
+        return f"{text(proposal.cost_before)} → {text(proposal.cost)}"
+
+    columns = [
+        Column[Proposal]("change", _changes, words=True),
+        Column[Proposal]("mended", lambda one: f"{len(one.mended):,}"),
+        Column[Proposal]("broken", lambda one: f"{len(one.broken):,}"),
+        *(Column[Proposal](title, partial(before_and_after, text)) for title, text in _COSTS),
     ]
-    columns = ("change", "mended", "broken", "tokens", "raglift evaluate …", "for example")
-    table = Table(
-        "Changes worth making, on questions they were not chosen on", columns, tuple(rows), text_columns=(0, 4, 5)
-    )
-    return [Section("Proposals", tables=(table,))] if rows else []
+    if detailed:
+        columns += [
+            Column[Proposal]("mended questions", lambda one: listed(one.mended, _QUERIES), words=True),
+            Column[Proposal]("broken questions", lambda one: listed(one.broken, _QUERIES), words=True),
+        ]
+    caption = "Changes worth making, on questions they were not chosen on"
+    settings = tuple(Entry(f"raglift evaluate … {one.settings}") for one in repairs.proposals)
+    return Section("Proposals", tables=(table_from(columns, repairs.proposals, caption),), entries=settings)
 
 
-_COLUMNS = ("id", "question", "fact", "cause", "smallest mend")
-_MORE = ("its rank", "BM25 alone", "embedding alone", "words that its passages lack")
+def _facts(repairs: Repairs, *, detailed: bool) -> Section:
+    effects = {one.change: f"{one.mended:,} / {one.broken:,}" for one in repairs.effects}
 
+    def effect(fact: LostFact) -> str:
+        return "" if fact.mend is None else effects.get(fact.mend.change, "")
 
-def _facts(shown: tuple[LostFact, ...], count: int, *, detailed: bool) -> Section:
-    rows = [
-        row_of(
-            (
-                *(one.query_id, excerpt(one.question, _QUESTION), f"{one.fact}", one.cause, _mend(one)),
-                *(_ranks(one) if detailed else ()),
-            )
-        )
-        for one in shown
+    def alone(name: str, fact: LostFact) -> str:
+        return _rank(dict(fact.alone).get(name))
+
+    columns = [
+        Column[LostFact](
+            "id", lambda one: Cell(one.query_id, link=f"#queries?query={quote(one.query_id, safe='')}"), words=True
+        ),
+        Column[LostFact]("question", lambda one: excerpt(one.question, _QUESTION), words=True),
+        Column[LostFact]("fact", lambda one: f"{one.fact}"),
+        Column[LostFact]("cause", lambda one: one.cause, words=True),
+        Column[LostFact]("smallest mend", _mend, words=True),
+        Column[LostFact]("mends / breaks", effect, definition=f"questions, of all {repairs.questions:,}"),
     ]
-    said = (f"The first {len(shown)} of {count:,}.",) if len(shown) < count else ()
-    columns = (*_COLUMNS, *(_MORE if detailed else ()))
-    words = tuple(place for place in (0, 1, 3, 4, 8) if place < len(columns))
-    return Section("Lost facts", said, (Table("Lost facts", columns, tuple(rows), text_columns=words),))
+    if detailed:
+        columns += [
+            Column[LostFact]("its rank", lambda one: _rank(one.rank)),
+            Column[LostFact]("BM25 alone", partial(alone, "BM25")),
+            Column[LostFact]("embedding alone", partial(alone, "embedding")),
+            Column[LostFact]("words it lacks", lambda one: listed(one.missing, _WORDS), words=True),
+            Column[LostFact]("what won instead", _rival, words=True),
+        ]
+    shown = repairs.lost if detailed else repairs.lost[:_SHOWN]
+    said = (f"The first {len(shown)} of {len(repairs.lost):,}.",) if len(shown) < len(repairs.lost) else ()
+    return Section("Lost facts", said, (table_from(columns, shown, "Lost facts", sortable=detailed),))
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else f"{rank:,}"
 
 
 def _mend(fact: LostFact) -> Cell:
@@ -102,17 +127,18 @@ def _mend(fact: LostFact) -> Cell:
     mend = fact.mend
     if mend is None:
         return Cell("no tried change finds it", "muted")
-    found = f"{mend.change.title}: rank {mend.rank}"
-    if fact.cause != UNEXPLAINED:
-        return Cell(found)
-    return Cell(f"{found}, by luck: {mend.agreeing:.0%} of neighbouring settings agree", "muted")
+    return Cell(f"{mend.change.title}: rank {mend.rank}{mend.doubt}", "muted" if mend.doubt else "")
 
 
-def _ranks(fact: LostFact) -> tuple[str, ...]:
-    """Return where a fact is in the system's ranking and in those of each retriever alone, and what words it lacks."""
-    alone = dict(fact.alone)
-    ranks = [fact.rank, *(alone.get(name) for name in ("BM25", "embedding"))]
-    return (*("–" if rank is None else f"{rank:,}" for rank in ranks), excerpt(" ".join(fact.missing), _QUESTION))
+def _rival(fact: LostFact) -> str:
+    """Return the hit that won against a fact, and what speaks for it."""
+    rival = fact.rival
+    if rival is None:
+        return "nothing was retrieved"
+    scores = [f"{score:.3f}" for score in (rival.score, rival.passage_score) if score is not None]
+    better = [f"score {' against '.join(scores)}"] * bool(scores)
+    better += [f"has {listed(rival.words, _WORDS)}"] * bool(rival.words)
+    return f"{rival.doc_id or rival.chunk_id}: “{excerpt(rival.text, _QUESTION)}” ({'; '.join(better)})"
 
 
 view_of.register(Repairs, repairs_view)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from raglift.metrics.computing import Scores, named_metrics
 from raglift.metrics.parsing import as_metric
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.presenting import Presentable, view_of
+from raglift.repairing.records import read_repairs
 from raglift.report.views.evaluation import evaluation_view
 from raglift.retrieval.passage_search import PassageSearch
 from raglift.stats.intervals import CONFIDENCE
@@ -49,7 +50,16 @@ if TYPE_CHECKING:
 
 _INTERNAL = {
     *("beyond_candidates", "depth_limit", "has_fair_lift", "is_beyond_candidates", "is_truncated", "last_values"),
-    *("match_table", "named_metrics", "remarks", "remarks_but", "truncated_tokens", "truncation", "unscored"),
+    *(
+        "known_repairs",
+        "match_table",
+        "named_metrics",
+        "remarks",
+        "remarks_but",
+        "truncated_tokens",
+        "truncation",
+        "unscored",
+    ),
 }
 """What only raglift itself needs: completion does not offer it."""
 
@@ -78,6 +88,8 @@ class Evaluation(Presentable):
     """For each metric that is higher after the last stage than the candidates' own texts make it: for how many queries.
     Such a metric has no lift, since what raises it was not retrieved; not known of runs saved before this was looked
     at."""
+    known_repairs: Repairs | None = None
+    """Why facts are lost, if `raglift fix` found it out: shown on the page, in failure analysis and explanations."""
 
     @classmethod
     def unscored(cls, run: Run, dataset: Dataset, profile: str = "default") -> Evaluation:
@@ -372,6 +384,10 @@ class Evaluation(Presentable):
             progress=progress,
         )
 
+    def with_repairs(self, repairs: Repairs) -> Evaluation:
+        """Return the evaluation with what `repairs()` found: its page, failure analysis and explanations name it."""
+        return replace(self, known_repairs=repairs)
+
     def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
         """Return a metric's mean at many depths, without asking the system again.
 
@@ -440,7 +456,10 @@ class Evaluation(Presentable):
         Raises:
             RunError: the folder exists, or cannot be written.
         """
-        return save_evaluation(self, folder, overwrite=overwrite)
+        saved = save_evaluation(self, folder, overwrite=overwrite)
+        if self.known_repairs is not None:
+            self.known_repairs.save(saved)
+        return saved
 
     def report(
         self,
@@ -534,4 +553,4 @@ def load_evaluation(folder: str | Path) -> Evaluation:
     Raises:
         RunError: the folder is missing, damaged, or from a newer version; the message names the file and line.
     """
-    return read_evaluation(folder, Evaluation)
+    return replace(read_evaluation(folder, Evaluation), known_repairs=read_repairs(folder))

@@ -324,7 +324,8 @@ def evaluation_page(
     queries = drill_down(systems, left=("", stages[0]), right=("", stages[1]), primary=decides, max_bytes=None)
     sides = [("", stage) for stage in dict.fromkeys(fair_sides(evaluation, decides))]
     supposed = what_if(systems, sides, decides, method_of(seed, confidence), queries)
-    return Page(**_content(view, also), queries=_within(queries, supposed), what_if=supposed)
+    known = () if evaluation.known_repairs is None else (evaluation.known_repairs,)
+    return Page(**_content(view, (*also, *known)), queries=_within(queries, supposed), what_if=supposed)
 
 
 def comparison_page(comparison: Comparison, *, also: Sequence[Presentable] = ()) -> Page:

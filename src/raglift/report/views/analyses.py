@@ -38,7 +38,7 @@ from raglift.report.recommendation import recommendation_view
 from raglift.report.sentences import EXPLORATORY, failure_analysis_sentence
 from raglift.report.views.comparison import tradeoff_sentences, tradeoff_table
 from raglift.report.views.evaluation import lift_view
-from raglift.report.views.parts import failure_table, few_text, slices_table
+from raglift.report.views.parts import causes_in_words, failure_table, few_text, slices_table
 from raglift.report.views.sessions import agents_view, sessions_view
 from raglift.types.labels import Fact, LabelSources, passage_text
 from raglift.utilities.display import counted, excerpt, listed
@@ -92,6 +92,7 @@ def failure_analysis_view(losses: FailureAnalysis) -> Document:
         f"{listed(loss.query_ids, _QUERIES)}."
         for loss in losses.made_findable
     )
+    notes += causes_in_words(losses)
     table = failure_table({"": losses})
     return Document(
         f"Where recall was lost, at k = {losses.k}",
@@ -113,7 +114,7 @@ def explanation_view(explanation: Explanation) -> Document:
         why = "it has no labels that count" if query.answerable else "it is marked as not answerable"
         warnings.append(f"The question is excluded from all averages: {why}.")
     sections = [
-        Section("What the answer needs", entries=tuple(map(_fact, count(1), query.facts))),
+        Section("What the answer needs", entries=tuple(map(partial(_fact, explanation), count(1), query.facts))),
         Section("Hits that match a label", entries=tuple(_hit(each, explanation) for each in matching)),
         Section("Hits with a part of a label", entries=tuple(_hit(each, explanation) for each in partly)),
     ]
@@ -139,9 +140,10 @@ def _is_match(each: ExplainedHit) -> bool:
     return any(overlap.counts or overlap.satisfies for overlap in each.overlaps)
 
 
-def _fact(number: int, fact: Fact) -> Entry:
+def _fact(explanation: Explanation, number: int, fact: Fact) -> Entry:
     first, *others = map(passage_text, fact.passages)
-    return Entry(f"fact {number}: {first}", tuple(Entry(f"or {other}") for other in others))
+    lost = [f"lost by {reason}" for lost, reason in explanation.causes if lost == number]
+    return Entry(f"fact {number}: {first}", tuple(map(Entry, [*(f"or {other}" for other in others), *lost])))
 
 
 def _hit(each: ExplainedHit, explanation: Explanation) -> Entry:

@@ -51,6 +51,7 @@ from raglift.report.sentences import (
 )
 from raglift.report.views.measured import candidates_of, cost_section, measured, queries_text
 from raglift.report.views.parts import (
+    causes_in_words,
     failure_table,
     few_metrics,
     few_text,
@@ -384,6 +385,7 @@ def failure_section(found: Findings) -> Section | None:
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
     ]
+    said += causes_in_words(losses)
     return Section(
         "Where recall was lost",
         tuple(said),

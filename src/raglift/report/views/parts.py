@@ -206,6 +206,12 @@ def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
     return Table(caption, ("system", *outcomes), several)
 
 
+def causes_in_words(losses: FailureAnalysis) -> tuple[str, ...]:
+    """Return what facts are lost by, in one sentence; nothing if it was not found out."""
+    causes = ", ".join(f"{cause} {facts:,}" for cause, facts in losses.causes)
+    return (f"Causes that raglift fix found: {causes}.",) if causes else ()
+
+
 def outcome_table(
     caption: str, losses: Iterable[OutcomeFacts], facts: int, in_words: Callable[[OutcomeFacts], str]
 ) -> Table:
