@@ -81,11 +81,6 @@ def _tests(names: Iterable[str]) -> str:
 def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
     """Return a metric that was scored.
 
-    Args:
-        metric: a metric or its text.
-        known: those that were scored.
-        where: the argument's name, for the message.
-
     Raises:
         ConfigurationError: the text is not a metric, or it was not scored.
     """
@@ -181,13 +176,7 @@ def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifferen
 
 
 def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
-    """Return the minimum detectable effect at 80% power; None if it is unknown.
-
-    Args:
-        values: the differences.
-        method: holds the level of the tests, and the seed.
-        tests: over how many the level is shared, as Holm does for the first of them.
-    """
+    """Return the minimum detectable effect at 80% power; None if it is unknown."""
     alpha = method.alpha / max(tests, 1)
     found = float(minimum_detectable_effects(values[:, np.newaxis], seed=method.seed, alpha=alpha)[0])
     return None if math.isnan(found) else found

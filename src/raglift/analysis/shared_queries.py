@@ -119,13 +119,6 @@ def check_same_queries(
 ) -> None:
     """Raise when a query that two share is not the same question with the same labels, whoever gave them.
 
-    Args:
-        baseline: what the first is called.
-        common: its queries, by id.
-        name: what the second is called.
-        theirs: its queries, by id.
-        relabelled: what to do where labels differ, for the message.
-
     Raises:
         ConfigurationError: texts or labels differ; the message names the queries.
     """

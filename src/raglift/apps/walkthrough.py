@@ -63,12 +63,6 @@ class Settings:
 def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
     """Print every step of the tutorial for one question or many.
 
-    Args:
-        dataset: queries with labels, and the documents.
-        questions: the queries to walk through; one is shown hit by hit.
-        settings: sizes and models.
-        console: where to print.
-
     Returns:
         The evaluation of the questions.
 

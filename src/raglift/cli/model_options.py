@@ -20,12 +20,6 @@ def model_of(
 ) -> LanguageModel:
     """Return what `--model` and `--temperature` say.
 
-    Args:
-        model: as `language_model` takes it.
-        temperature: a number, or `default`.
-        retry_policy: how often a request is made again, and how long is waited before.
-        to_estimate: whether it is only estimated what asking would take, which needs no key.
-
     Raises:
         ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
     """

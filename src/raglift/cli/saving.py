@@ -50,12 +50,6 @@ def keep(
 ) -> None:
     """Save an evaluation if a folder is named; what cannot be saved there is shown, and saved elsewhere.
 
-    Args:
-        evaluation: what was measured, which may have taken hours.
-        folder: where to; None for nowhere.
-        overwrite: replace an evaluation that is already there.
-        show: prints it, if it would not be printed because of the error.
-
     Raises:
         RunError: it cannot be saved there; the message says where it is.
     """

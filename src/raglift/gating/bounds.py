@@ -93,10 +93,6 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
 def checked_margin(margin: float, metrics: Sequence[Metric] = ()) -> float:
     """Return how large a drop may be.
 
-    Args:
-        margin: as it was given.
-        metrics: those whose drops are held against it.
-
     Raises:
         ConfigurationError: not a number of 0 or more, or so large that no drop could pass it.
     """

@@ -141,12 +141,7 @@ _REGRESSIONS: tuple[Column[Regression], ...] = (
 
 
 def _regressed_sections(one: Regression, shown: dict[str, int]) -> Iterator[Section]:
-    """Yield the queries that did worse; with both rankings where that failed the gate.
-
-    Args:
-        one: a metric against the baseline.
-        shown: for each query whose rankings were shown, their depth; more are added.
-    """
+    """Yield the queries that did worse; with both rankings where that failed the gate."""
     if not one.regressed:
         return
     heading = f"{counted(len(one.regressed), 'question')} did worse in {title(one.metric)} than with the baseline"

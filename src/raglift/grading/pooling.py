@@ -31,11 +31,6 @@ def label_grades(
 
     It is the highest grade of a passage that the chunk matches; 0 where it matches none, and is or lies inside what was
     judged irrelevant; None if the labels do not cover it.
-
-    Args:
-        pool: the pairs.
-        queries: the labels, found by the queries' ids; a query that is not among them has none.
-        rule: what counts as a match; containment by default.
     """
     rule = rule or MatchRule()
     text = Text(rule)

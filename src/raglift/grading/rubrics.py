@@ -64,10 +64,6 @@ ANSWERS_FROM = {3: 2, 5: 3}
 def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
     """Return the prompt that asks for a grade; its version follows from the rubric too.
 
-    Args:
-        scale: the highest grade, 3 or 5.
-        rubric: what each grade means, in words, or a file of them; by default raglift's own.
-
     Raises:
         ConfigurationError: another scale, or a rubric that cannot be read, or holds no words.
     """

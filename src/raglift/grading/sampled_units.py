@@ -53,11 +53,6 @@ class SampledUnits:
 def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) -> SampledUnits:
     """Return what of a pool people graded.
 
-    Args:
-        pairs: what the model graded, or is to grade.
-        sample: what people graded.
-        scale: the highest grade of the model; None if it is not known.
-
     Raises:
         ConfigurationError: the sample is of other pairs, its grades are not on the scale, or are too few.
     """

@@ -19,13 +19,7 @@ _NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 
 
 class LangChainModel:
-    """A LangChain chat model as a LanguageModel; the model is used as it is, and not changed.
-
-    Args:
-        chat: the model.
-        retry_policy: how often a request is made again, and how long is waited before.
-        name: as `openai:gpt-4o-mini`; by default as LangChain calls the model.
-    """
+    """A LangChain chat model as a LanguageModel; the model is used as it is, and not changed."""
 
     def __init__(self, chat: Any, retry_policy: RetryPolicy, *, name: str | None = None) -> None:
         self._chat = chat
@@ -77,12 +71,6 @@ class LangChainModel:
 
 def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, to_estimate: bool = False) -> Any:
     """Return the LangChain chat model for `provider:model`, which does not itself ask again.
-
-    Args:
-        name: `provider:model`.
-        temperature: None leaves it to the provider.
-        timeout: the most seconds for one request.
-        to_estimate: nothing is going to be asked, so no key is needed.
 
     Raises:
         ConfigurationError: the name or a setting cannot be used.

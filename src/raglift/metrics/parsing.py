@@ -153,10 +153,6 @@ def describe_own(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
 def read_metric(text: str, described: Mapping[str, Any]) -> Metric:
     """Read the text of a metric that was scored; where its measure is not installed, what was saved stands for it.
 
-    Args:
-        text: the metric.
-        described: what was saved of users' measures, by name.
-
     Raises:
         ConfigurationError: no such metric, and nothing was saved of it.
     """

@@ -86,15 +86,6 @@ def match_run(
 ) -> list[MatchTable]:
     """Match the rankings of a run, and of sessions also what each call returned and what reached the context.
 
-    Args:
-        run: the run.
-        rankings: for each stage, one per query.
-        queries: what was asked, with the labels.
-        rule: what counts as a match.
-        stages: which stages the rankings are of; by default all of the run.
-        reach: what the chunks of the index allow, where they are known.
-        counter: counts tokens; by default a new one.
-
     Returns:
         One `MatchTable` a stage.
     """

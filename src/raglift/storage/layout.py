@@ -139,10 +139,6 @@ def _parsed(line: bytes) -> Any:
 def read_lines(path: Path, build: Callable[[Any], T]) -> list[T]:
     """Read one record a line.
 
-    Args:
-        path: the file.
-        build: makes the record from the line's value.
-
     Raises:
         RunError: the file cannot be read, or a line is not what was written; the message names it.
     """

@@ -73,11 +73,6 @@ class SweepFolder:
     def begin(cls, path: Path, head: Mapping[str, Any], *, resume: bool) -> Iterator[SweepFolder]:
         """Begin a sweep in a new folder, or resume a stopped one; the folder is held until the block ends.
 
-        Args:
-            path: where.
-            head: what is swept over, JSON-able; its `hash` must be that of the sweep that was stopped.
-            resume: resume from the existing folder.
-
         Raises:
             ConfigurationError: the folder holds a sweep and `resume` is false, or another sweep.
             RunError: the folder holds something else, cannot be written, or another process works on it.
@@ -184,11 +179,6 @@ class SweepFolder:
 
     def load(self, key: str, dataset: Dataset | None, *, is_cell: bool) -> Evaluation:
         """Return an evaluation that was kept.
-
-        Args:
-            key: of the cell.
-            dataset: what it was measured on, with its documents; None for the queries alone, as they were kept.
-            is_cell: whether it is a cell of the sweep, or only retrieval for others.
 
         Raises:
             RunError: it is missing or damaged.

@@ -64,14 +64,6 @@ def run_race(
     significantly worse are dropped, by a test that stays valid however often one looks (`raglift.stats.Race`), and as
     many others are set aside as it takes for the effort to last until the last cells were asked all queries.
 
-    Args:
-        sweep: with an effort.
-        dataset: of the sweep.
-        folder: where it is kept.
-        run: runs the sweep of a rung.
-        load: reads the sweep of a rung.
-        progress: whether to show progress.
-
     Raises:
         ConfigurationError: too few queries, too small an effort, a primary metric that is not between 0 and 1, or every
             cell failed.
@@ -81,12 +73,7 @@ def run_race(
 
 
 def held_out_check_of(result: SweepResult, load: Callable[[Path], SweepResult]) -> HeldOutCheck | None:
-    """Return what queries that took no part in a race say of the cell that it recommends.
-
-    Args:
-        result: of the race, without a check.
-        load: reads the sweep of a rung.
-    """
+    """Return what queries that took no part in a race say of the cell that it recommends."""
     file = RaceFile.read(result.folder)
     if file.state.held_out is None:
         return None

@@ -82,10 +82,6 @@ class RayWorkers:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
-        Args:
-            function: can be pickled.
-            items: can be pickled.
-
         Raises:
             Exception: what the function raised for an item, or that its worker was lost however often it was tried;
                 what is still under way is given up.

@@ -208,10 +208,6 @@ def characters_per_token(texts: Iterable[str], counter: TokenCounts) -> float:
 
     4, which is roughly that of English, where they have fewer than 200 characters together.
 
-    Args:
-        texts: of one corpus, in a fixed order.
-        counter: counts tokens.
-
     Raises:
         MissingDependency: tiktoken is not installed.
         ConfigurationError: the encoding can be neither found nor downloaded.

@@ -247,12 +247,7 @@ def _not_in(passage: Passage, documents: Mapping[str, Document]) -> tuple[str, s
 
 
 def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[Document, ...]:
-    """Return the records whose ids and texts are texts and whose ids are unique; note the others.
-
-    Args:
-        documents: what should be documents.
-        faults: where what is wrong is noted.
-    """
+    """Return the records whose ids and texts are texts and whose ids are unique; note the others."""
     checked: list[Document] = []
     first: dict[str, int] = {}
     for index, document in enumerate(documents):

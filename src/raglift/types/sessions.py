@@ -83,10 +83,6 @@ def session_trace(session: Session, stages: Sequence[str]) -> Trace:
 
     What comes twice is kept twice: the agent was given it twice. A call without one of the stages has there what it had
     before that stage: what was not reranked is as it was retrieved.
-
-    Args:
-        session: the session.
-        stages: the names of the stages of all sessions of the run, in order.
     """
     done = tuple(
         StageTrace(
@@ -105,11 +101,6 @@ def ranking_at(call: Call, stage: str, stages: Sequence[str]) -> Ranking:
 
     A call that does not have it, has there the hits of its last stage before that one; where its first stage comes
     later, it has the hits of that.
-
-    Args:
-        call: the call.
-        stage: the stage.
-        stages: all stages of the run, in order.
     """
     order = list(stages)
     before = [one for one in call.stages if order.index(one.stage) <= order.index(stage)]

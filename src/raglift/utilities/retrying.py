@@ -211,14 +211,6 @@ def ask_with_retries(
 
     A wait is shown on standard error as progress is; Ctrl-C ends it at once, and so does `stopped_by`.
 
-    Args:
-        ask: makes the request. A ModelOutputError of its own goes to the caller as it is.
-        policy: how often it is made again, and how long is waited before.
-        name: the model, for messages.
-        kind: what it is, for messages.
-        secrets: what must not show in any message.
-        advice: what a message ends with.
-
     Raises:
         ModelOutputError: the provider gave no usable answer.
         ModelUnavailable: nor would it give one to any other request.

@@ -43,13 +43,7 @@ class Match:
 
 
 def matches_of(query: Query, chunk: Chunk, text: Text | None = None) -> tuple[Match, ...]:
-    """Return the passages of a query's facts that a chunk matches, in their order.
-
-    Args:
-        query: with its labels.
-        chunk: of its pool.
-        text: what normalizes, to be shared by chunks; by default a new one.
-    """
+    """Return the passages of a query's facts that a chunk matches, in their order."""
     places = (
         (number, alternative, passage)
         for number, fact in enumerate(query.facts)
@@ -73,24 +67,13 @@ def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -
 
     It is 0 for a chunk that was judged irrelevant itself, or is a part of what was; else None. A chunk that merely
     contains such words is not judged by that: the rest of it may help.
-
-    Args:
-        query: with its labels.
-        chunks: of its pool.
-        text: what normalizes; by default a new one.
     """
     text = text or Text(RULE)
     return tuple(grade_by_labels(query, chunk, RULE, text) for chunk in chunks)
 
 
 def fact_like(query: Query, chunk: Chunk, matches: Sequence[Match]) -> int | None:
-    """Return the fact that a chunk is most likely evidence of: one whose words it shares; None for no such fact.
-
-    Args:
-        query: with its labels.
-        chunk: of its pool.
-        matches: the passages that it matches.
-    """
+    """Return the fact that a chunk is most likely evidence of: one whose words it shares; None for no such fact."""
     if matches:
         return matches[0].fact
     if not has_words(encodable(chunk.text)):

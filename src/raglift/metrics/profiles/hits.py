@@ -45,13 +45,7 @@ def positions(query: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def relevant_hits(match_table: MatchTable, metric: Metric, *, distinct: bool = False) -> RelevantHits:
-    """Return the relevant hits within the metric's depth.
-
-    Args:
-        match_table: what matched.
-        metric: how deep to look.
-        distinct: whether to leave out a hit whose id came back before.
-    """
+    """Return the relevant hits within the metric's depth."""
     matches = match_table.matches
     within = matches.rank <= depth(metric.k)
     if distinct:

@@ -193,11 +193,6 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
     A page can be made again from what was measured, so a page that raglift wrote is replaced by default. Any other file
     is left alone, whatever is asked.
 
-    Args:
-        document: the page.
-        path: where to write it; its folder exists.
-        overwrite: whether a page of raglift's that is there already may be replaced.
-
     Returns:
         The path.
 

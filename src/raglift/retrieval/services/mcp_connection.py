@@ -69,9 +69,6 @@ class Connection:
     """A connection to a server, on the event loop that it was made on.
 
     The SDK's client must be opened and closed by one task, which waits in between; calls are made by others.
-
-    Args:
-        server: which is started, or connected to.
     """
 
     def __init__(self, server: Server) -> None:

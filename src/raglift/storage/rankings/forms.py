@@ -54,10 +54,6 @@ _ENDINGS: dict[str, Form] = {
 def form_of(path: Path, form: str | None = None) -> Form:
     """Return a file's form: what is asked for, else what its ending says, else TREC, whose files end with anything.
 
-    Args:
-        path: the file; `run.jsonl.gz` is JSON Lines.
-        form: "trec", "jsonl" or "parquet".
-
     Raises:
         ConfigurationError: there is no such form.
     """

@@ -86,13 +86,7 @@ class RunDifference:
 def differences_from_first(
     runs: Mapping[str, Mapping[Metric, Mapping[str, float]]], metrics: Sequence[Metric], *, seed: int = 0
 ) -> tuple[RunDifference, ...]:
-    """Compare each run with the first, in each metric; none if there is one run.
-
-    Args:
-        runs: for each run, each metric's value for each query; NaN if a query does not count.
-        metrics: the metrics.
-        seed: draws the signs of the permutation test.
-    """
+    """Compare each run with the first, in each metric; none if there is one run."""
     first, *others = runs
     if not others or not metrics:
         return ()
@@ -201,12 +195,7 @@ class FileScores:
 
 
 def per_query_table(runs: Mapping[str, Mapping[Metric, Mapping[str, float]]], metrics: Sequence[Metric]) -> str:
-    """Return a table of one row per query and metric, and one column a run; `-` where a query is left out.
-
-    Args:
-        runs: for each run, each metric's value for each query; NaN if a query does not count.
-        metrics: the metrics to show.
-    """
+    """Return a table of one row per query and metric, and one column a run; `-` where a query is left out."""
     rows = [["query", "", *runs]]
     for query in dict.fromkeys(query for run in runs.values() for query in run[metrics[0]]):
         for metric in metrics:
