@@ -279,11 +279,7 @@ _HOW = (
 
 
 def check_known(comparison: Comparison, known: Mapping[str, Mapping[str, float]]) -> None:
-    """Check costs that the caller knows.
-
-    Raises:
-        ConfigurationError: costs of a system that is not there, or that are not numbers.
-    """
+    """Check costs that the caller knows."""
     for cost, by_system in known.items():
         for name, value in by_system.items():
             if name not in comparison.names:

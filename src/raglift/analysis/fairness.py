@@ -175,11 +175,7 @@ def made_fair(
 
 
 def checked_budget(budget: object) -> None:
-    """Raise if it is no size of a prompt.
-
-    Raises:
-        ConfigurationError: not an integer of 1 or more.
-    """
+    """Raise if it is no size of a prompt."""
     if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 1:
         raise ConfigurationError(f"budget: found {budget!r}; expected an integer, 1 or more")
 

@@ -79,11 +79,7 @@ def _tests(names: Iterable[str]) -> str:
 
 
 def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
-    """Return a metric that was scored.
-
-    Raises:
-        ConfigurationError: the text is not a metric, or it was not scored.
-    """
+    """Return a metric that was scored."""
     wanted = as_metric(metric, where)
     if wanted not in known:
         raise ConfigurationError(
@@ -106,9 +102,6 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric], limit: int 
             depth that is left, else the first measure of quality at its deepest. SessionNDCG comes before NDCG.
         known: those that were scored.
         limit: the deepest k that all compared stages return as deployed; None if there is none.
-
-    Raises:
-        ConfigurationError: it was not scored, or is not a measure of quality.
     """
     if metric is None:
         return _usual([one for one in known if _is_within(one, limit)] or known)

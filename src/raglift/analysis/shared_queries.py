@@ -51,11 +51,7 @@ class SharedQueries:
 
 
 def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
-    """Raise unless all systems were scored by one match rule and one profile's conventions.
-
-    Raises:
-        ConfigurationError: two differ; the message names both, and how to score one of them again.
-    """
+    """Raise unless all systems were scored by one match rule and one profile's conventions."""
     first, reference = next(iter(systems.items()))
     for name, evaluation in systems.items():
         for what, mine, other in (
@@ -72,11 +68,7 @@ def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
 
 
 def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQueries:
-    """Return the queries that all systems answered, paired by id.
-
-    Raises:
-        ConfigurationError: two systems share no query, or a query that they share has another text or other labels.
-    """
+    """Return the queries that all systems answered, paired by id."""
     reference = systems[baseline]
     common = reference.dataset.query_by_id
     notes: list[str] = []
@@ -117,11 +109,7 @@ def check_same_queries(
     theirs: Mapping[str, Query],
     relabelled: str = _RELABEL,
 ) -> None:
-    """Raise when a query that two share is not the same question with the same labels, whoever gave them.
-
-    Raises:
-        ConfigurationError: texts or labels differ; the message names the queries.
-    """
+    """Raise when a query that two share is not the same question with the same labels, whoever gave them."""
     shared = [(key, query, theirs[key]) for key, query in common.items() if key in theirs]
     for what, is_same in (("text", _same_text), ("labels", _same_labels)):
         changed = [key for key, query, other in shared if not is_same(query, other)]
@@ -237,11 +225,7 @@ _WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|MCP .*#(?P<tool>[^\s#]+)|[^
 
 
 def baseline_of(names: Sequence[str], baseline: str | int | None) -> str:
-    """Return the name of a system that is given by name or number; that of the first where none is given.
-
-    Raises:
-        ConfigurationError: no system has that name or number.
-    """
+    """Return the name of a system that is given by name or number; that of the first where none is given."""
     if baseline is None:
         return names[0]
     if isinstance(baseline, str) and baseline in names:

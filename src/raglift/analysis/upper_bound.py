@@ -50,11 +50,7 @@ def _match_tables(evaluation: Evaluation) -> tuple[MatchTable, ...]:
 
 
 def depth_of(evaluation: Evaluation, k: int | None) -> int:
-    """Return a depth to look at: the one asked for, else the deepest that was scored.
-
-    Raises:
-        ConfigurationError: it is not a positive integer, or deeper than the candidates.
-    """
+    """Return a depth to look at: the one asked for, else the deepest that was scored."""
     candidates = int(evaluation.run.spec["candidates"])
     if k is None:
         return max((metric.k for metric in evaluation.scores.metrics if metric.k), default=candidates)

@@ -61,14 +61,7 @@ class Settings:
 
 
 def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
-    """Print every step of the tutorial for one question or many.
-
-    Returns:
-        The evaluation of the questions.
-
-    Raises:
-        ConfigurationError: there is no question, or a model or size cannot be used.
-    """
+    """Print every step of the tutorial for one question or many."""
     if not questions:
         raise ConfigurationError("walkthrough: found no question; expected at least one")
     retriever = _index(dataset, settings, console)

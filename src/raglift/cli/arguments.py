@@ -254,11 +254,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def checked_budget(option: int | None) -> int | None:
-    """Return what `--budget` says, None if it is not given.
-
-    Raises:
-        ConfigurationError: it is not positive.
-    """
+    """Return what `--budget` says, None if it is not given."""
     return None if option is None else positive("--budget", option)
 
 

@@ -130,11 +130,7 @@ def _chunking(chunking: ChunkingAudit) -> dict[str, Any]:
 
 
 def run_relabel(request: Relabel) -> None:
-    """Move literal texts to their locations, and write the new file.
-
-    Raises:
-        ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.
-    """
+    """Move literal texts to their locations, and write the new file."""
     path, out = _queries_file(request.source), request.output
     if is_there(out) and not request.overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")

@@ -52,9 +52,6 @@ def run(request: Demo) -> None:
     """Evaluate on the demonstration corpus, save the run and its report, print what was found.
 
     Without `--retriever` that is with the bundled models, or with BM25 where what they need is not installed.
-
-    Raises:
-        ConfigurationError: the folder holds something else than an earlier demonstration, or cannot be written.
     """
     page, saved = request.output / "report.html", request.output / "run"
     _check_free(request.output, page, saved)

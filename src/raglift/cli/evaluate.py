@@ -220,11 +220,7 @@ def indexed(dataset: Dataset, parts: LocalSystem) -> Any:
 
 
 def chunker_of(text: str) -> Chunker:
-    """Read `--chunker`: a name with its size and overlap, or the name alone.
-
-    Raises:
-        ConfigurationError: there is no such chunker.
-    """
+    """Read `--chunker`: a name with its size and overlap, or the name alone."""
     return chunker_by_name(f"{text}:{_SIZE}" if text in CHUNKERS else text)
 
 
@@ -241,11 +237,7 @@ def system_of(
 
 
 def depths(texts: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:
-    """Read `1`, `3`, `5`, `tokens(2000)`.
-
-    Raises:
-        ConfigurationError: something that is neither a positive integer nor a token budget.
-    """
+    """Read `1`, `3`, `5`, `tokens(2000)`."""
     found = tuple(k for k in map(parse_depth, texts) if k is not None)
     if not found or len(found) < len(texts):
         raise ConfigurationError(
@@ -256,11 +248,7 @@ def depths(texts: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:
 
 
 def numbers_of_hits(texts: Sequence[str]) -> tuple[int, ...]:
-    """Read `1`, `3`, `5`, `10`, where a token budget has no meaning.
-
-    Raises:
-        ConfigurationError: something that is not a positive integer.
-    """
+    """Read `1`, `3`, `5`, `10`, where a token budget has no meaning."""
     found = depths(texts)
     numbers = tuple(k for k in found if isinstance(k, int))
     if len(numbers) < len(found):

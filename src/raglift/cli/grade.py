@@ -39,12 +39,7 @@ _USUAL_SCALE = 3
 
 
 def run(request: Grade) -> None:
-    """Pool, estimate, ask, write, print.
-
-    Raises:
-        ConfigurationError: an option that cannot be used; nothing was asked.
-        RunError: a folder that holds no evaluation and no sweep.
-    """
+    """Pool, estimate, ask, write, print."""
     require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     if request.output is not None or not request.estimate:
@@ -192,12 +187,7 @@ def _say(text: str) -> None:
 
 
 def run_sample(request: Sample) -> None:
-    """Pool, draw, write.
-
-    Raises:
-        ConfigurationError: an option that cannot be used; nothing is written.
-        RunError: a folder that holds no evaluation and no sweep.
-    """
+    """Pool, draw, write."""
     output = _check_output(request.output, "pairs", overwrite=request.overwrite)
     sample = sample_for_grading(
         load_runs(request.runs),

@@ -18,11 +18,7 @@ from raglift.utilities.retrying import RetryPolicy
 def model_of(
     model: str, temperature: str, *, retry_policy: RetryPolicy | None = None, to_estimate: bool = False
 ) -> LanguageModel:
-    """Return what `--model` and `--temperature` say.
-
-    Raises:
-        ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
-    """
+    """Return what `--model` and `--temperature` say."""
     return language_model(
         model, temperature=_temperature(temperature), retry_policy=retry_policy, to_estimate=to_estimate
     )
@@ -30,11 +26,7 @@ def model_of(
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Say how to continue if Ctrl-C stops what the block asks a model.
-
-    Raises:
-        Stopped: Ctrl-C.
-    """
+    """Say how to continue if Ctrl-C stops what the block asks a model."""
     try:
         yield
     except KeyboardInterrupt:

@@ -47,13 +47,7 @@ def run_export(request: Export) -> None:
 
 
 def run_track(request: Track) -> None:
-    """Track saved evaluations, and sweeps, each as it is and named as its folder.
-
-    Raises:
-        ConfigurationError: no tracker, or one that is not known.
-        RunError: a folder that holds no evaluation and no sweep; nothing was tracked.
-        TrackingFailed: a tracker failed.
-    """
+    """Track saved evaluations, and sweeps, each as it is and named as its folder."""
     from raglift.apps.tracking.tracking import track
     from raglift.sweep.engine import load_sweep_result
     from raglift.sweep.folder import SweepFolder
@@ -141,11 +135,7 @@ def _rule(evaluation: Evaluation, request: Rescore) -> MatchRule | None:
 
 
 def list_metrics(request: Metrics) -> None:
-    """Print all measures, or one.
-
-    Raises:
-        ConfigurationError: no measure has that name.
-    """
+    """Print all measures, or one."""
     found = list_measures() if request.name is None else show_measure(request.name)
     if request.as_json:
         print_json(found)

@@ -96,12 +96,7 @@ def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
 
 
 def show(request: RunSweep) -> None:
-    """Print what is finished of a sweep.
-
-    Raises:
-        ConfigurationError: it is to be planned or run, which needs its file.
-        RunError: the folder is not that of a sweep, or is damaged.
-    """
+    """Print what is finished of a sweep."""
     if request.plan or request.resume or request.output is not None:
         option = "--plan" if request.plan else "--resume" if request.resume else "--output"
         raise ConfigurationError(

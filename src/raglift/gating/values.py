@@ -24,11 +24,7 @@ _WORST = 10
 
 
 def with_metrics(evaluation: Evaluation, metrics: Sequence[Metric], whose: str) -> Evaluation:
-    """Return an evaluation that has scored some metrics, scored again where it had not.
-
-    Raises:
-        ConfigurationError: a metric deeper than the run's candidates, or one that needs what the run does not have.
-    """
+    """Return an evaluation that has scored some metrics, scored again where it had not."""
     lacking = [metric for metric in dict.fromkeys(metrics) if metric not in evaluation.scores.metrics]
     if not lacking:
         return evaluation

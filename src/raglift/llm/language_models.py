@@ -70,13 +70,7 @@ class LangChainModel:
 
 
 def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, to_estimate: bool = False) -> Any:
-    """Return the LangChain chat model for `provider:model`, which does not itself ask again.
-
-    Raises:
-        ConfigurationError: the name or a setting cannot be used.
-        MissingKey: the provider's API key is not set.
-        MissingDependency: LangChain, or the provider's package, is not installed.
-    """
+    """Return the LangChain chat model for `provider:model`, which does not itself ask again."""
     provider, colon, model = name.partition(":")
     if not (provider and colon and model.strip()):
         raise ConfigurationError(f"model: found {name!r}; expected provider:model, as openai:gpt-4o-mini")
@@ -110,11 +104,7 @@ def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, 
 
 
 def _asked(structured: Any, messages: list[tuple[str, str]]) -> RawReply:
-    """Ask once.
-
-    Raises:
-        BadReply: what came cannot be read.
-    """
+    """Ask once."""
     try:
         found = structured.invoke(messages)
     except Exception as error:

@@ -77,11 +77,7 @@ def cut_at_depth(match_table: MatchTable, metric: Metric) -> tuple[MatchTable, M
 
 
 def require_irrelevant(metrics: Iterable[Metric], *, says_irrelevant: bool) -> None:
-    """Check that labels say of something that it is irrelevant, where a metric needs that.
-
-    Raises:
-        ConfigurationError: none does.
-    """
+    """Check that labels say of something that it is irrelevant, where a metric needs that."""
     needing = [str(metric) for metric in metrics if MEASURES[metric.name].needs_irrelevant]
     if needing and not says_irrelevant:
         raise ConfigurationError(
@@ -384,10 +380,6 @@ def choose_metrics(
 
     A measure that divides by k is taken at the numbers of hits alone. Where there is none, it is refused, or left out
     of the default measures.
-
-    Raises:
-        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough for,
-            or something that is not a depth.
     """
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)

@@ -103,11 +103,7 @@ def parse_depth(text: str) -> int | Tokens | Calls | None:
 
 
 def refuse_budget(metric: Metric) -> NoReturn:
-    """Say why a measure that counts chunks cannot be taken at a token budget, or after so many calls.
-
-    Raises:
-        ConfigurationError: always.
-    """
+    """Say why a measure that counts chunks cannot be taken at a token budget, or after so many calls."""
     if metric.calls is not None:
         raise ConfigurationError(
             f"metric: found {metric}; expected {metric.name} at a number of hits, as {metric.name}@5: it divides by a "

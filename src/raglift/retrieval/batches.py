@@ -70,11 +70,7 @@ def is_small(rows: int, settings: Mapping[str, Any]) -> bool:
 
 
 def checked_batch_size(batch_size: object) -> int:
-    """Return the most rows of a batch.
-
-    Raises:
-        ConfigurationError: no integer above 0.
-    """
+    """Return the most rows of a batch."""
     if type(batch_size) is int and batch_size >= 1:
         return batch_size
     raise ConfigurationError(f"batch_size: found {batch_size!r}; expected an integer, 1 or more")

@@ -23,11 +23,7 @@ _HITS_AT_ONCE = 5_000_000
 
 
 def faiss_module() -> Any:
-    """Return FAISS.
-
-    Raises:
-        MissingDependency: it is not installed.
-    """
+    """Return FAISS."""
     try:
         import faiss
     except ImportError:

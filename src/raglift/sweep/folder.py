@@ -95,22 +95,14 @@ class SweepFolder:
             yield folder
 
     def exists(self) -> bool:
-        """Whether a sweep was begun here.
-
-        Raises:
-            RunError: it may not be looked for.
-        """
+        """Whether a sweep was begun here."""
         try:
             return is_file(self.path / _SWEEP)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be read: {error}; expected the right to look into it") from error
 
     def check(self, head: Mapping[str, Any], *, resume: bool) -> None:
-        """Raise unless what is here may be gone on with.
-
-        Raises:
-            ConfigurationError: `resume` is false, or the sweep or its dataset is another one.
-        """
+        """Raise unless what is here may be gone on with."""
         if not resume:
             raise ConfigurationError(
                 f"{self.path}: found a sweep there already ({len(self.finished())} configurations finished); expected "
@@ -125,11 +117,7 @@ class SweepFolder:
             )
 
     def head(self) -> dict[str, Any]:
-        """Return what is swept over, as it was written.
-
-        Raises:
-            RunError: there is no sweep, or it is damaged.
-        """
+        """Return what is swept over, as it was written."""
         if not self.exists():
             found = f"no {_SWEEP}" if is_there(self.path) else "nothing there"
             raise RunError(f"{self.path}: found {found}; expected the folder of a sweep")
@@ -178,11 +166,7 @@ class SweepFolder:
         evaluation.save(self.place(key, is_cell=is_cell), overwrite=True)
 
     def load(self, key: str, dataset: Dataset | None, *, is_cell: bool) -> Evaluation:
-        """Return an evaluation that was kept.
-
-        Raises:
-            RunError: it is missing or damaged.
-        """
+        """Return an evaluation that was kept."""
         place = self.place(key, is_cell=is_cell)
         try:
             evaluation = load_evaluation(place)
@@ -244,11 +228,7 @@ def measure_again(place: Path) -> str:
 
 
 def write_whole(path: Path, content: Any) -> None:
-    """Write a JSON file, all of it or nothing.
-
-    Raises:
-        RunError: it cannot be written.
-    """
+    """Write a JSON file, all of it or nothing."""
     part = path.with_name(f".{path.name}.part")
     try:
         write_json(part, content)

@@ -42,11 +42,7 @@ class Effort:
 
     @classmethod
     def parse(cls, text: object) -> Effort:
-        """Return the effort of `40%` or `30 minutes`.
-
-        Raises:
-            ConfigurationError: it is neither.
-        """
+        """Return the effort of `40%` or `30 minutes`."""
         found = _EFFORT.fullmatch(text.strip()) if isinstance(text, str) else None
         number = 0.0 if found is None else float(found["number"])
         if found is None or number <= 0 or (found["unit"] == "%" and number > 100):

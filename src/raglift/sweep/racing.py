@@ -169,11 +169,7 @@ class _Racing:
         return [place for place in labelled if place not in held], sorted(held)
 
     def _first(self, effort: Effort, cells: int, sizes: Sequence[int]) -> int:
-        """Return how many batches all cells are asked.
-
-        Raises:
-            ConfigurationError: the effort does not last for one.
-        """
+        """Return how many batches all cells are asked."""
         queries = sum(sizes)
         work = effort.questions(cells, queries)
         first = first_batches(cells, sizes, work)

@@ -44,10 +44,6 @@ class RayWorkers:
     Args:
         address: of the cluster, as `auto` for this machine's or `ray://host:10001`; None for that of `RAY_ADDRESS`,
             else for one that is started here, reachable only from this machine.
-
-    Raises:
-        MissingDependency: Ray is not installed.
-        ConfigurationError: no cluster answers at the address.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -114,11 +110,7 @@ class RayWorkers:
                 self._ray.cancel(left, force=True)
 
     def _workers(self) -> int:
-        """Return how many tasks can be done at once.
-
-        Raises:
-            RunError: none, for no node has what a task takes: Ray would wait until one comes.
-        """
+        """Return how many tasks can be done at once."""
         kind = "GPU" if self._uses_gpus else "CPU"
         count = int(self._ray.cluster_resources().get(kind, 0))
         if count < 1:
@@ -138,9 +130,6 @@ class RayWorkers:
         Args:
             dtype: as the user said.
             device: as the user said; a GPU has no number here, because Ray says which one a task gets.
-
-        Raises:
-            ConfigurationError: the workers have no such device, or it does not compute in the number type.
         """
         if checked_device(device).startswith("cuda:"):
             raise ConfigurationError(

@@ -367,11 +367,7 @@ def failed_sections(result: SweepResult) -> list[Section]:
 
 
 def sweep_document(result: SweepResult, *, baseline: str | None = None) -> Page:
-    """Return the page of a sweep.
-
-    Raises:
-        ConfigurationError: no cell is measured, or the baseline is none of those that are.
-    """
+    """Return the page of a sweep."""
     if not result.finished:
         reason = f"; the first failed: {result.failed[0].error}" if result.failed else ""
         raise ConfigurationError(

@@ -95,10 +95,6 @@ def load_encoding(name: str) -> Encoding:
 
     Args:
         name: tiktoken's name for it, such as `cl100k_base`.
-
-    Raises:
-        MissingDependency: tiktoken is not installed.
-        ConfigurationError: no encoding has that name, or it can be neither found nor downloaded.
     """
     try:
         import tiktoken

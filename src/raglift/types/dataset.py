@@ -270,11 +270,7 @@ def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[D
 
 
 def _documents(source: object) -> tuple[Document, ...]:
-    """Return the documents of a dataset that is built in Python, checked.
-
-    Raises:
-        DatasetError: something that is not a document, or an id that occurs twice; every fault is listed.
-    """
+    """Return the documents of a dataset that is built in Python, checked."""
     if source is None:
         return ()
     if isinstance(source, Mapping):

@@ -204,11 +204,7 @@ class Call:
 
 
 def ranking_of(hits: object, where: str) -> Ranking:
-    """Return hits as a ranking: one, or chunks or hits in order, which are numbered anew.
-
-    Raises:
-        ConfigurationError: anything else.
-    """
+    """Return hits as a ranking: one, or chunks or hits in order, which are numbered anew."""
     if isinstance(hits, Ranking):
         return hits
     if isinstance(hits, str) or not isinstance(hits, Iterable):

@@ -57,11 +57,7 @@ class Session:
 
 
 def stage_names(sessions: Iterable[Session]) -> tuple[str, ...]:
-    """Return the names of the stages of all calls, in the order that all calls have them in.
-
-    Raises:
-        ConfigurationError: two calls have the same stages in different orders.
-    """
+    """Return the names of the stages of all calls, in the order that all calls have them in."""
     chains = dict.fromkeys(tuple(stage.stage for stage in call.stages) for one in sessions for call in one.calls)
     names: list[str] = []
     for chain in chains:

@@ -81,9 +81,6 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
     Args:
         path: the file; its parents are made when missing.
         overwrite: whether a file that is there when the block ends may be replaced.
-
-    Raises:
-        DatasetError: it cannot be written, or is there and may not be replaced; what was there is unchanged.
     """
     try:
         if is_stream(path):
@@ -272,9 +269,6 @@ def hold_lock(path: Path, work: str) -> Iterator[None]:
 
     The file stays: to remove it would let two processes hold a file of the same name. Where a file system knows no
     locks, nothing is held.
-
-    Raises:
-        RunError: another process holds it, or the file cannot be written.
     """
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

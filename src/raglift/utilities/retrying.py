@@ -75,9 +75,6 @@ class RetryPolicy:
 
     By default a request is made again after HTTP 408, 409, 425, 429 and 5xx, a timeout, a lost connection or a damaged
     reply; never after 400, 401, 403 or 404, nor when the quota is used up.
-
-    Raises:
-        ConfigurationError: a number is out of range.
     """
 
     attempts: int = 8

@@ -76,11 +76,7 @@ def _read_whole(file: BufferedReader) -> bytes | None:
 
 @contextmanager
 def as_file(path: Path, ending: str = "") -> Iterator[Path]:
-    """Give a file that can be read twice: the path itself, or a temporary copy of what a pipe gives.
-
-    Raises:
-        DatasetError: the pipe cannot be read, or gives more than is taken of one input.
-    """
+    """Give a file that can be read twice: the path itself, or a temporary copy of what a pipe gives."""
     if not is_stream(path):
         yield path
         return
@@ -101,11 +97,7 @@ def decode_text(data: bytes, location: Location, *, expected: str = "text in UTF
 
 
 def check_encoding(name: str | None) -> str | None:
-    """Return the name of a text encoding as Python knows it; None for none.
-
-    Raises:
-        ConfigurationError: there is no such encoding.
-    """
+    """Return the name of a text encoding as Python knows it; None for none."""
     if name is None:
         return None
     try:

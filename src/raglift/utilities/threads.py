@@ -36,11 +36,7 @@ def usable_cores() -> int:
 
 
 def require_concurrency(value: object) -> None:
-    """Raise unless so many calls may be under way at once.
-
-    Raises:
-        ConfigurationError: it is no integer, or out of range.
-    """
+    """Raise unless so many calls may be under way at once."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_CONCURRENT:
         found = short_repr(value, 40)
         raise ConfigurationError(f"concurrency: found {found}; expected an integer from 1 to {MOST_CONCURRENT:,}")

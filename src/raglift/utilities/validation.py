@@ -88,11 +88,7 @@ def several_wrong(faults: Iterable[tuple[Keys, str, str]]) -> PydanticCustomErro
 
 
 def read_as(form: TypeAdapter[T], value: Any) -> T:
-    """Return a saved value as the form it was saved in.
-
-    Raises:
-        WrongKind: it is something else; the first fault is told.
-    """
+    """Return a saved value as the form it was saved in."""
     try:
         return form.validate_python(value)
     except ValueError as error:  # pydantic's, into which it makes any other

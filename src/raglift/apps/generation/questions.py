@@ -150,9 +150,6 @@ def parse_styles(styles: str | Mapping[str, float]) -> dict[str, float]:
 
     Args:
         styles: `natural=2,keyword`, where a style without a weight has 1; or a mapping from style to weight.
-
-    Raises:
-        ConfigurationError: an unknown style, or a weight that is not a positive number.
     """
     if isinstance(styles, str):
         parts = [part.strip().partition("=") for part in styles.split(",") if part.strip()]

@@ -104,9 +104,6 @@ def evidence_of(
         grade: the passage's; 0 for one that does not help.
         part: first character of the chunk's text and one past the last; white space around it is left out. By default
             all of it, unchanged.
-
-    Raises:
-        ConfigurationError: the part is not inside the chunk, or holds no words.
     """
     start, end = (0, len(chunk.text)) if part is None else _trimmed(chunk.text, *part)
     words = encodable(chunk.text[start:end])
@@ -196,11 +193,7 @@ def grade_chunk(
 
 
 def clear_grade(query: Query, chunk: Chunk) -> Query:
-    """Return the query with no label of a person's left that says anything of a chunk.
-
-    Raises:
-        ConfigurationError: the chunk lies inside a longer passage that a person labelled, or judged irrelevant.
-    """
+    """Return the query with no label of a person's left that says anything of a chunk."""
     query = _without_contained(query, chunk, lambda match: match.passage.annotator is None)
     irrelevant = [match for match in irrelevant_matches(query, chunk) if match.passage.annotator is None]
     if any(match.inside for match in irrelevant):
@@ -232,10 +225,6 @@ def add_words(
         part: first character of the chunk's text and one past the last.
         documents: the source texts by id, if at hand.
         fact: the number of the fact that they are an alternative of; None for a fact of their own.
-
-    Raises:
-        ConfigurationError: the question is marked as one without an answer, there is no such fact, the part holds no
-            words, or they are a passage already.
     """
     _check_answerable(query)
     if fact is not None:
@@ -281,11 +270,7 @@ def remove(query: Query, fact: int, alternative: int | None = None) -> Query:
 
 
 def mark_answerable(query: Query, *, answerable: bool) -> Query:
-    """Return the query marked as one that the documents answer, or do not.
-
-    Raises:
-        ConfigurationError: it is to have no answer, and has facts.
-    """
+    """Return the query marked as one that the documents answer, or do not."""
     if not answerable and query.facts:
         raise ConfigurationError(
             "the question: found facts that answer it; expected none where it has no answer: remove the facts first"

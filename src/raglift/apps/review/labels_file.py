@@ -95,11 +95,7 @@ class LabelsFile:
         return Content({query.id: query for query in queries}, by_id, before)
 
     def line_of(self, query: Query) -> str:
-        """Return the line that says what a query is.
-
-        Raises:
-            DatasetError: it would not be read back as it is.
-        """
+        """Return the line that says what a query is."""
         faults: list[Fault] = []
         value = passage_value if self._documents else placed_value
         (entry,) = check_queries([query], self._documents, faults, value)
@@ -108,11 +104,7 @@ class LabelsFile:
         return json.dumps(entry, ensure_ascii=False)
 
     def write(self, lines: Mapping[str, str]) -> None:
-        """Replace the file by itself with other lines for some queries; new ones stand at the end.
-
-        Raises:
-            DatasetError: it cannot be written, or another program changed it; what is there is unchanged.
-        """
+        """Replace the file by itself with other lines for some queries; new ones stand at the end."""
         if self._digest() not in (self._content.digest, ""):
             found = "a file that another program changed since it was read here"
             raise DatasetError(str(self.path), [Fault(str(self.path), found, "the review to be started again")])
@@ -162,10 +154,6 @@ def hold(path: Path) -> Iterator[None]:
     """Hold a file of labels until the end of the block: no other review can open it meanwhile.
 
     The lock is the operating system's, so it ends with the process, however that ends. Its file, `.NAME.lock`, stays.
-
-    Raises:
-        ConfigurationError: another review holds it, or there is no place for the lock.
-        MissingDependency: filelock is not installed.
     """
     try:
         from filelock import FileLock, Timeout

@@ -52,11 +52,7 @@ class Desk:
         self._texts = lru_cache(maxsize=32)(lambda _: Text(RULE))
 
     def chunk(self, index: int, number: int) -> Chunk:
-        """Return a chunk of a query's pool.
-
-        Raises:
-            ConfigurationError: there is none of that number.
-        """
+        """Return a chunk of a query's pool."""
         chunks = self.pool.queries[index].chunks
         if number >= len(chunks):
             raise ConfigurationError(

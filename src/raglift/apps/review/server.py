@@ -123,11 +123,7 @@ def _values(scope: Scope, name: bytes) -> list[bytes]:
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address, and on no other.
-
-    Raises:
-        ConfigurationError: the port is not a port, or is taken.
-    """
+    """Return a socket that listens on the loopback address, and on no other."""
     if not 0 <= port <= 2**16 - 1:
         raise ConfigurationError(f"--port: found {port}; expected 0 (any that is free) to 65535")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)

@@ -193,9 +193,6 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
     A page can be made again from what was measured, so a page that raglift wrote is replaced by default. Any other file
     is left alone, whatever is asked.
 
-    Returns:
-        The path.
-
     Raises:
         ConfigurationError: the path is a folder or another file.
         DatasetError: it cannot be written; what was there is unchanged.

@@ -88,9 +88,6 @@ def resolved(
         texts: by name, for example `{"Authorization": "Bearer ${SEARCH_TOKEN}"}`.
         purpose: what they are for, for example `the header`.
         is_secret: whether a text of a name is secret; the values of variables always are.
-
-    Raises:
-        MissingKey: a variable is not set, or empty.
     """
     values: dict[str, str] = {}
     hidden: list[str] = []

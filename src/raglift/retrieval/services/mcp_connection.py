@@ -29,11 +29,7 @@ _ADVICE = {401: _WHO_ASKS, 403: _WHO_ASKS, 404: _LOOK_AT, 405: _LOOK_AT}
 
 
 def require_sdk() -> None:
-    """Raise unless the SDK is installed.
-
-    Raises:
-        MissingDependency: it is not.
-    """
+    """Raise unless the SDK is installed."""
     try:
         import mcp  # noqa: F401
     except ImportError:

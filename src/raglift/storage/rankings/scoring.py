@@ -271,11 +271,7 @@ def score_files(
 def names_of(
     runs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], names: Sequence[str] | None
 ) -> tuple[list[Path], list[str]]:
-    """Return the files and what they are called.
-
-    Raises:
-        ConfigurationError: no file, or another number of names, or one of them twice.
-    """
+    """Return the files and what they are called."""
     import os
 
     paths = [user_path(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
@@ -295,11 +291,7 @@ def names_of(
 
 
 def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[str]) -> Labels:
-    """Return the labels of the queries that have hits.
-
-    Raises:
-        ConfigurationError: there is no such query.
-    """
+    """Return the labels of the queries that have hits."""
     queries = [query for query in labels if rankings.length(query)]
     if not queries:
         theirs, ours = next(iter(labels), None), next(iter(rankings), None)

@@ -147,9 +147,6 @@ def checked(
         source: what the whole is called in an error.
         folder: what relative paths are relative to, and then returned in full; None leaves them as they are, relative
             to the working folder.
-
-    Raises:
-        SweepError: something that raglift cannot use; every fault is listed.
     """
     faults: list[Fault] = []
     origins: dict[str, list[int]] = {}
