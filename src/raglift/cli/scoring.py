@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, replace
 from functools import partial
-from typing import cast
 
 from raglift.cli.comparing import Rescore
 from raglift.cli.evaluate import depths
@@ -23,7 +22,6 @@ from raglift.running.scoring import rescore
 from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import named_in_spec
 from raglift.storage.rankings.exporting import export
-from raglift.storage.rankings.forms import WrittenForm
 from raglift.storage.saving import check_free
 from raglift.types.dataset import Dataset
 from raglift.types.metric import Metric
@@ -35,7 +33,6 @@ def run_export(request: Export) -> None:
     written = export(
         load_evaluation(request.run),
         request.output,
-        form=cast("WrittenForm", request.form),
         stage=request.stage,
         all_stages=request.all_stages,
         overwrite=request.overwrite,
