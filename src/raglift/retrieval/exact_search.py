@@ -43,9 +43,6 @@ def exact_search(
         queries: shape (queries, dimensions).
         k: how many of each query.
         among: the numbers of the vectors that may be found, ascending; None for all.
-
-    Raises:
-        MissingDependency: FAISS is not installed.
     """
     if among is not None:
         scores, places = exact_search(vectors[among], queries, k)

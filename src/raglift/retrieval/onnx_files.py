@@ -276,10 +276,6 @@ def onnx_identity(name: str) -> str:
 
     The files are known by their hash, by a hub's revision (downloaded first if it is not here), or by their names,
     sizes and times.
-
-    Raises:
-        MissingDependency: see `find_onnx_files`.
-        ModelError: see `find_onnx_files`.
     """
     if name in _EMBEDDED:
         known = _EMBEDDED[name]

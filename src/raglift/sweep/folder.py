@@ -71,12 +71,7 @@ class SweepFolder:
     @classmethod
     @contextmanager
     def begin(cls, path: Path, head: Mapping[str, Any], *, resume: bool) -> Iterator[SweepFolder]:
-        """Begin a sweep in a new folder, or resume a stopped one; the folder is held until the block ends.
-
-        Raises:
-            ConfigurationError: the folder holds a sweep and `resume` is false, or another sweep.
-            RunError: the folder holds something else, cannot be written, or another process works on it.
-        """
+        """Begin a sweep in a new folder, or resume a stopped one; the folder is held until the block ends."""
         folder = cls(path)
         try:
             foreign = not folder.exists() and is_there(path) and (not is_folder(path) or bool(_content(path)))
@@ -129,11 +124,7 @@ class SweepFolder:
         return head
 
     def cells(self) -> list[Cell]:
-        """Return the cells of the sweep, finished or not.
-
-        Raises:
-            RunError: as `head`; or what describes a cell is damaged.
-        """
+        """Return the cells of the sweep, finished or not."""
         try:
             cells = [Cell.of(parts) for parts in self.head()["cells"]]
         except ConfigurationError as error:
@@ -158,11 +149,7 @@ class SweepFolder:
         return self.path / (_CELLS if is_cell else _RETRIEVED) / key
 
     def save(self, key: str, evaluation: Evaluation, *, is_cell: bool) -> None:
-        """Keep an evaluation, whole or not at all.
-
-        Raises:
-            RunError: it cannot be written.
-        """
+        """Keep an evaluation, whole or not at all."""
         evaluation.save(self.place(key, is_cell=is_cell), overwrite=True)
 
     def load(self, key: str, dataset: Dataset | None, *, is_cell: bool) -> Evaluation:

@@ -63,11 +63,6 @@ def run_race(
     All cells are asked the first queries. Then, rung by rung, the better ones are asked more: cells that are
     significantly worse are dropped, by a test that stays valid however often one looks (`raglift.stats.Race`), and as
     many others are set aside as it takes for the effort to last until the last cells were asked all queries.
-
-    Raises:
-        ConfigurationError: too few queries, too small an effort, a primary metric that is not between 0 and 1, or every
-            cell failed.
-        RunError: something in the folder is damaged.
     """
     _Racing(sweep, dataset, folder, run, load, RaceFile.read(folder.path), progress).race()
 

@@ -60,11 +60,7 @@ WHY = "Why"
 
 
 def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Detail = Detail.DETAILS) -> Document:
-    """Return what is shown of a sweep.
-
-    Raises:
-        ConfigurationError: the baseline is none of the cells that are measured.
-    """
+    """Return what is shown of a sweep."""
     compared = result.compared
     advised = None if compared is None else result.recommend()
     table = cells_table(result, advised)

@@ -55,12 +55,7 @@ def _why_left_out(text: str) -> str | None:
 
 
 class Passages:
-    """All passages of a corpus, under one BM25 index, and those that questions are written about.
-
-    Raises:
-        ConfigurationError: the size is not positive, or no passage carries anything to ask about.
-        MissingDependency: bm25s is not installed.
-    """
+    """All passages of a corpus, under one BM25 index, and those that questions are written about."""
 
     def __init__(self, documents: Sequence[Document], size: int) -> None:
         self.chunks = RecursiveChunker(size, 0).split(documents)

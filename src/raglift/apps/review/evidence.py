@@ -161,10 +161,6 @@ def grade_chunk(
         documents: the source texts by id, if at hand.
         fact: where the chunk goes if it becomes a passage, or was a model's alone. By default to the fact that has the
             same words, or to another fact.
-
-    Raises:
-        ConfigurationError: the question is marked as one without an answer; there is no such fact; or the chunk lies
-            inside a longer passage that people gave a higher grade, which would be its grade all the same.
     """
     if grade == 0:
         return _judge_irrelevant(query, chunk, documents)
@@ -247,21 +243,13 @@ def add_words(
 
 
 def set_grade(query: Query, fact: int, alternative: int, grade: int) -> Query:
-    """Return the query with another grade of a passage, which is a person's from then on.
-
-    Raises:
-        ConfigurationError: there is no such passage.
-    """
+    """Return the query with another grade of a passage, which is a person's from then on."""
     passage = replace(_passage(query, fact, alternative), grade=grade, annotator=None)
     return _with_passage(query, fact, alternative, passage)
 
 
 def remove(query: Query, fact: int, alternative: int | None = None) -> Query:
-    """Return the query without a fact, or without one of its passages; a fact goes with its last one.
-
-    Raises:
-        ConfigurationError: there is no such fact, or no such passage.
-    """
+    """Return the query without a fact, or without one of its passages; a fact goes with its last one."""
     passages = _fact(query, fact).passages
     if alternative is None:
         return _with_fact(query, fact, ())

@@ -64,9 +64,6 @@ class LabelsFile:
 
         Returns:
             All queries of the file by id, with the file's labels, and how many of them were added.
-
-        Raises:
-            DatasetError: the file is malformed, is about other queries, or cannot be written.
         """
         self._wanted = tuple(wanted)
         self._content = self.read()
@@ -78,11 +75,7 @@ class LabelsFile:
         return {**known, **added}, len(added)
 
     def read(self) -> Content:
-        """Return what the file holds now.
-
-        Raises:
-            DatasetError: it is malformed, or cannot be read.
-        """
+        """Return what the file holds now."""
         before = self._digest()
         if not before:
             return _NO_FILE
@@ -128,11 +121,7 @@ class LabelsFile:
             raise DatasetError(str(self.path), faults)
 
     def beside(self, what: str, lines: Mapping[str, str]) -> Path:
-        """Write lines to a new file next to this one, as `labels.unsaved-1.jsonl`, and return its path.
-
-        Raises:
-            DatasetError: it cannot be written.
-        """
+        """Write lines to a new file next to this one, as `labels.unsaved-1.jsonl`, and return its path."""
         names = (self.path.with_name(f"{self.path.stem}.{what}-{n}.jsonl") for n in range(1, _MOST_COPIES))
         location = next(name for name in names if not is_there(name))
         with replacing_file(location) as file:

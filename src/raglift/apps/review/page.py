@@ -230,11 +230,7 @@ def check_installed() -> None:
 
 
 def build_page(name: str) -> Page:
-    """Return the page; what it shows of queries and chunks it asks the server for.
-
-    Raises:
-        MissingDependency: Jinja2 is not installed.
-    """
+    """Return the page; what it shows of queries and chunks it asks the server for."""
     check_installed()
     from jinja2 import Environment, StrictUndefined
 

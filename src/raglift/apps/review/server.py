@@ -159,11 +159,7 @@ class _Refused(RagliftError):
 
 
 def application(desk: Desk, *, token: str, port: int) -> ASGIApp:
-    """Return the server as an application that answers at one address only.
-
-    Raises:
-        MissingDependency: starlette or Jinja2 is not installed.
-    """
+    """Return the server as an application that answers at one address only."""
     check_installed()
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
@@ -263,11 +259,7 @@ def _index(desk: Desk, request: Request) -> int:
 
 
 def serve(desk: Desk, listener: socket.socket, announce: Callable[[str], None]) -> None:
-    """Serve the page until Ctrl-C or a termination signal; the caller saves what is left.
-
-    Raises:
-        MissingDependency: uvicorn, starlette or Jinja2 is not installed.
-    """
+    """Serve the page until Ctrl-C or a termination signal; the caller saves what is left."""
     check_installed()
     import uvicorn
 

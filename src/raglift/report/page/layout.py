@@ -188,11 +188,7 @@ def in_summary(section: Section, document: Document) -> bool:
 
 
 def laid_sections(document: Document) -> tuple[LaidSection, ...]:
-    """Return the sections of a page, with an anchor for each of them and for each figure.
-
-    Raises:
-        MissingDependency: a package that charts are made with is not installed.
-    """
+    """Return the sections of a page, with an anchor for each of them and for each figure."""
     sections = []
     for number, section in enumerate(document.sections, 1):
         anchor = f"section-{number}"

@@ -386,9 +386,6 @@ def mapping_digest(mapping: ServiceMapping | str | os.PathLike[str]) -> str:
     """Return what tells whether two mappings ask and read alike.
 
     Comments and layout of a file do not count, nor what decides no hit: how long is waited, and secret values.
-
-    Raises:
-        MappingError: as `load_mapping`.
     """
     content = mapping_of(mapping).model_dump(exclude=_NOT_DECISIVE)
     for name in ("headers", "params", "env"):
