@@ -104,17 +104,13 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric], limit: int 
         limit: the deepest k that all compared stages return as deployed; None if there is none.
     """
     if metric is None:
-        return _usual([one for one in known if _is_within(one, limit)] or known)
+        return _usual([one for one in known if limit is None or (one.k is not None and one.k <= limit)] or known)
     wanted = scored(metric, known, "primary")
     if not is_quality(wanted):
         raise ConfigurationError(
             f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
         )
     return wanted
-
-
-def _is_within(metric: Metric, limit: int | None) -> bool:
-    return limit is None or (metric.k is not None and metric.k <= limit)
 
 
 def _usual(known: Sequence[Metric]) -> Metric:

@@ -225,11 +225,7 @@ def _matching(files: Mapping[str, Path], include: Sequence[str], location: Locat
 def _is_read(file: Path) -> bool:
     """Whether a file of a folder is read without having been asked for."""
     suffix = file.suffix.lower()
-    return suffix in _TEXTS or (suffix in READERS and _is_installed(suffix))
-
-
-def _is_installed(suffix: str) -> bool:
-    return find_spec(PACKAGES[suffix]) is not None
+    return suffix in _TEXTS or (suffix in READERS and find_spec(PACKAGES[suffix]) is not None)
 
 
 def _read_files(

@@ -47,7 +47,7 @@ class LangChainModel:
             ModelOutputError: no usable answer came.
         """
         structured = self._structured(form)
-        messages = _messages(prompt)
+        messages = [("system", encodable(prompt.system)), ("user", encodable(prompt.user))]
         return ask_in_form(lambda: _asked(structured, messages), form, self._chat, self.name, self._retry_policy)
 
     def _structured(self, form: type[Form]) -> Any:
@@ -121,10 +121,6 @@ def _asked(structured: Any, messages: list[tuple[str, str]]) -> RawReply:
     tokens = Usage(usage.get("input_tokens", 0), usage.get("output_tokens", 0))
     content = found.tool_calls[0]["args"] if found.tool_calls else str(found.text)
     return RawReply(content, tokens, _refusal(found), _finish_reason(found))
-
-
-def _messages(prompt: FilledPrompt) -> list[tuple[str, str]]:
-    return [("system", encodable(prompt.system)), ("user", encodable(prompt.user))]
 
 
 def _finish_reason(message: Any) -> str | None:
