@@ -14,12 +14,11 @@ from typing import Any, cast
 
 from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
-from raglift.cli.arguments import checked_budget
+from raglift.cli.arguments import checked_budget, load_labels
 from raglift.cli.exits import Stopped
 from raglift.cli.measuring import Evaluate
 from raglift.cli.results import next_line, print_result
 from raglift.cli.saving import Unfinished, keep
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
@@ -48,9 +47,7 @@ _SIZE = "1000/100"
 def run(request: Evaluate) -> None:
     """Load, evaluate, save, print."""
     parts, settings = local_system(request), _settings(request)
-    dataset = load_dataset(
-        request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
-    )
+    dataset = load_labels(request.dataset, request)
     if request.output is not None:
         check_free(request.output, overwrite=request.overwrite)
     _check_system_options(request)

@@ -6,13 +6,13 @@ import sys
 from dataclasses import asdict, replace
 from functools import partial
 
+from raglift.cli.arguments import labels_if_named
 from raglift.cli.comparing import Rescore
 from raglift.cli.evaluate import depths
 from raglift.cli.json_output import print_json
 from raglift.cli.pipeline import Export, Metrics, Track
 from raglift.cli.results import print_result
 from raglift.cli.saving import keep
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.listing import MeasureEntry, MeasureList, list_measures, show_measure
@@ -23,7 +23,6 @@ from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import named_in_spec
 from raglift.storage.rankings.exporting import export
 from raglift.storage.saving import check_free
-from raglift.types.dataset import Dataset
 from raglift.types.metric import Metric
 from raglift.utilities.limits import resolved, user_path
 
@@ -76,7 +75,7 @@ def rescore_run(request: Rescore) -> None:
 
 
 def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:
-    known, labels = evaluation.scores.metrics, _labels(request)
+    known, labels = evaluation.scores.metrics, labels_if_named(request.labels, request, "--labels")
     measures: list[Metric | str] = [*request.metrics]
     if request.ks:
         ks = depths(request.ks)
@@ -94,20 +93,6 @@ def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:
     spec = {key: value for key, value in found.run.spec.items() if key != "metrics"}
     spec |= named_in_spec(evaluation.run.spec.get("metrics", ()))
     return replace(found, run=replace(found.run, spec=spec))
-
-
-def _labels(request: Rescore) -> Dataset | None:
-    """Return other labels; None for those of the run."""
-    if request.labels is not None:
-        return load_dataset(
-            request.labels, documents=request.documents, encoding=request.encoding, include=request.include
-        )
-    option = "--documents" if request.documents is not None else "--include" if request.include else None
-    if option is not None:
-        raise ConfigurationError(
-            f"{option}: found it without --labels; expected both: documents tell where other labels stand"
-        )
-    return None
 
 
 def _without_chunks(measures: list[Metric | str]) -> list[Metric | str]:
