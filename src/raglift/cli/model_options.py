@@ -12,16 +12,11 @@ from raglift.errors import ConfigurationError
 from raglift.grading.batch import Estimate
 from raglift.llm.language_models import LanguageModel, language_model
 from raglift.utilities.display import printable, short_repr
-from raglift.utilities.retrying import RetryPolicy
 
 
-def model_of(
-    model: str, temperature: str, *, retry_policy: RetryPolicy | None = None, to_estimate: bool = False
-) -> LanguageModel:
+def model_of(model: str, temperature: str, *, to_estimate: bool = False) -> LanguageModel:
     """Return what `--model` and `--temperature` say."""
-    return language_model(
-        model, temperature=_temperature(temperature), retry_policy=retry_policy, to_estimate=to_estimate
-    )
+    return language_model(model, temperature=_temperature(temperature), to_estimate=to_estimate)
 
 
 @contextmanager

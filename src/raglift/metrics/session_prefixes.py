@@ -80,7 +80,6 @@ def match_run(
     queries: Sequence[Query],
     rule: MatchRule,
     *,
-    stages: Sequence[str] | None = None,
     reach: SpanUpperBound | None = None,
     counter: TokenCounts | None = None,
 ) -> list[MatchTable]:
@@ -94,11 +93,10 @@ def match_run(
     contexts = [trace.context or Ranking() for trace in run.traces]
     known = np.array([trace.context is not None for trace in run.traces], dtype=np.bool_)
     *tables, context = match_rankings(queries, [*rankings, contexts], rule, reach=reach, counter=counter)
-    context_of_tables = (context, known) if known.any() else (None, None)
-    names = [info.name for info in run.stages] if stages is None else stages
+    context_of_tables, context_known = (context, known) if known.any() else (None, None)
     return [
-        replace(table, sessions=_calls_of(run, name), context=context_of_tables[0], context_known=context_of_tables[1])
-        for table, name in zip(tables, names, strict=True)
+        replace(table, sessions=_calls_of(run, info.name), context=context_of_tables, context_known=context_known)
+        for table, info in zip(tables, run.stages, strict=True)
     ]
 
 

@@ -62,13 +62,13 @@ def _matching(places: Iterable[tuple[int, int, Passage]], chunk: Chunk, text: Te
             yield Match(number, alternative, passage, inside, *span)
 
 
-def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -> tuple[int | None, ...]:
+def grades_of(query: Query, chunks: Iterable[Chunk]) -> tuple[int | None, ...]:
     """Return what the labels of a query say of chunks: the highest grade of a passage that each matches.
 
     It is 0 for a chunk that was judged irrelevant itself, or is a part of what was; else None. A chunk that merely
     contains such words is not judged by that: the rest of it may help.
     """
-    text = text or Text(RULE)
+    text = Text(RULE)
     return tuple(grade_by_labels(query, chunk, RULE, text) for chunk in chunks)
 
 
@@ -82,9 +82,9 @@ def fact_like(query: Query, chunk: Chunk, matches: Sequence[Match]) -> int | Non
     return next((place[0] for place, known in _places(query) if share_half(whole, known)), None)
 
 
-def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
+def irrelevant_matches(query: Query, chunk: Chunk) -> Iterator[Match]:
     """Yield the passages judged irrelevant that equal or contain the chunk; the alternative is its number."""
-    text = text or Text(RULE)
+    text = Text(RULE)
     places = ((0, number, passage) for number, passage in enumerate(query.judged_irrelevant))
     for match in _matching(places, chunk, text):
         if is_inside(chunk, match.passage, RULE, text):
