@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.errors import ConfigurationError
 from raglift.types.labels import Fact, LabelSources, Passage, Query
 from raglift.types.rankings import CANDIDATES
-from raglift.utilities.display import listed
+from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +88,7 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
         )
     queries = tuple(query for query in reference.dataset.queries if query.id in kept)
     if len(queries) < max(len(evaluation.dataset) for evaluation in systems.values()):
-        notes.append(f"compared on the {_queries(len(queries))} that all systems answered")
+        notes.append(f"compared on the {counted(len(queries), 'question')} that all systems answered")
     ids = [query.id for query in queries]
     places = {name: evaluation.scores.places_of(ids) for name, evaluation in systems.items()}
     return SharedQueries(queries, places, tuple(notes))
@@ -118,7 +118,7 @@ def check_same_queries(
             whose = f" ({_whose(baseline, ours)}; {_whose(name, others)})" if str(ours) != str(others) else ""
             differ = "differ" if what == "labels" else "differs"
             raise ConfigurationError(
-                f"compare: the {what} of {_queries(len(changed))} {differ} between "
+                f"compare: the {what} of {counted(len(changed), 'question')} {differ} between "
                 f"{baseline!r} and {name!r}: found {named(changed)}{whose if what == 'labels' else ''}; "
                 f"expected the same {what} in all compared runs: {relabelled if what == 'labels' else _ASK_AGAIN}"
             )
@@ -128,7 +128,7 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     """Say how two datasets differ beyond the questions and labels that they share."""
     ours, theirs = reference.dataset.query_by_id, evaluation.dataset.query_by_id
     notes = [
-        f"{who} was not asked {_queries(len(missing))} of {whose}: {named(missing)}"
+        f"{who} was not asked {counted(len(missing), 'question')} of {whose}: {named(missing)}"
         for who, whose, missing in (
             (name, baseline, [key for key in ours if key not in theirs]),
             (baseline, name, [key for key in theirs if key not in ours]),
@@ -211,10 +211,6 @@ def _settings(mine: object, other: object) -> str:
 def named(ids: Sequence[str]) -> str:
     """Return the first few ids or names, and how many more there are."""
     return listed(ids, _SHOWN)
-
-
-def _queries(count: int) -> str:
-    return f"{count:,} " + ("question" if count == 1 else "questions")
 
 
 # Names of the compared systems, and which of them is the baseline.

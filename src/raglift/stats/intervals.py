@@ -67,20 +67,21 @@ def numbers(name: str, values: ArrayLike, *, dimensions: int) -> NDArray[np.floa
 
 def normal_quantile(share: float) -> float:
     """Return below what a standard normal variable is with the given probability."""
-    return float(_special().ndtri(share))
+    return float(special().ndtri(share))
 
 
 def t_quantile(freedom: float, share: float) -> float:
     """Return below what Student's t with so many degrees of freedom is with the given probability."""
-    return float(_special().stdtrit(freedom, share))
+    return float(special().stdtrit(freedom, share))
 
 
 def t_beyond(freedom: float, limit: float) -> float:
     """Return how often Student's t with so many degrees of freedom is farther from 0 than a limit."""
-    return 2.0 * float(_special().stdtr(freedom, -limit))
+    return 2.0 * float(special().stdtr(freedom, -limit))
 
 
-def _special() -> Any:
+def special() -> Any:
+    """Return SciPy's special functions."""
     return importlib.import_module("scipy.special")
 
 
