@@ -15,6 +15,7 @@ import typer
 from raglift.errors import ConfigurationError
 from raglift.running.settings import positive
 from raglift.utilities.display import short_repr
+from raglift.utilities.replacing import unwritable
 
 if TYPE_CHECKING:
     from raglift.cli.comparing import Rescore
@@ -278,6 +279,14 @@ def labels_if_named(source: str | None, request: Gate | Rescore, option: str) ->
     if unused is not None:
         raise ConfigurationError(f"{unused}: found it without {option}; expected both: documents tell where labels are")
     return None
+
+
+def require_writable(output: Path, written: Path | None = None) -> None:
+    """Raise unless what `--output` names, or what is written in it, can be written."""
+    if (hindrance := unwritable(written or output)) is not None:
+        raise ConfigurationError(
+            f"--output: found {output}; expected a place that can be written to: {hindrance} is none"
+        )
 
 
 def bounds_from(option: str, texts: tuple[str, ...]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from raglift.cli.arguments import require_writable
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import attributes, print_json
 from raglift.cli.labels import Grade, Sample
@@ -32,7 +33,6 @@ from raglift.results.evaluation import Evaluation
 from raglift.types.documents import Document
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_folder, is_there
-from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
 
 _USUAL_SCALE = 3
@@ -154,9 +154,7 @@ def _check_output(output: Path | None, what: str, *, overwrite: bool) -> Path:
         raise ConfigurationError(f"--output: found {found}; expected the .jsonl file that the {what} are written to")
     if is_folder(output) or (is_there(output) and not overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
-    folder = unwritable(output)
-    if folder is not None:
-        raise ConfigurationError(f"--output: found {output}; expected a place that can be written to: {folder} is none")
+    require_writable(output)
     return output
 
 
