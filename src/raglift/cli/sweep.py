@@ -41,7 +41,8 @@ _SOME_FAILED = 1
 
 def run(request: RunSweep) -> None:
     """Check, plan, run, print; of a sweep's folder, print what is there."""
-    _check(request)
+    if request.margin is not None:
+        checked_margin(request.margin)
     if is_folder(request.file):
         show(request)
         return
@@ -73,12 +74,6 @@ def run(request: RunSweep) -> None:
         raise QueryFailed(f"every configuration failed; the first: {result.failed[0].error}")
     if result.failed:
         sys.exit(_SOME_FAILED)
-
-
-def _check(request: RunSweep) -> None:
-    """Raise where options do not go together, or are out of range."""
-    if request.margin is not None:
-        checked_margin(request.margin)
 
 
 def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:

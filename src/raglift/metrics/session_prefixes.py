@@ -83,11 +83,7 @@ def match_run(
     reach: SpanUpperBound | None = None,
     counter: TokenCounts | None = None,
 ) -> list[MatchTable]:
-    """Match the rankings of a run, and of sessions also what each call returned and what reached the context.
-
-    Returns:
-        One `MatchTable` a stage.
-    """
+    """Match the rankings of a run by stage, and of sessions also what each call returned and reached the context."""
     if not run.has_sessions:
         return match_rankings(queries, rankings, rule, reach=reach, counter=counter)
     contexts = [trace.context or Ranking() for trace in run.traces]
