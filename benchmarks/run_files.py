@@ -1,7 +1,7 @@
 """How fast rankings in files are read and scored, and in how much memory, against pytrec_eval and ranx.
 
 1,000,000 hits as 1,000 queries × 1,000 and as 10,000 × 100, in each form of file: TREC, TREC compressed with gzip, JSON
-Lines. What is timed is all from the file to the values of 6 metrics: pytrec_eval reads TREC by its own
+Lines, Parquet. What is timed is all from the file to the values of 6 metrics: pytrec_eval reads TREC by its own
 `parse_run` and `parse_qrel`, ranx by `Run.from_file` and `Qrels.from_file`. Each run is a process of its own, with the
 libraries loaded and warm before; memory is the most that the process held, less what it held before it opened the file.
 First it is asserted that all give the same means. Run it as
@@ -46,6 +46,7 @@ FILES = {
     "raglift, TREC": "run.trec",
     "raglift, TREC with gzip": "run.trec.gz",
     "raglift, JSON Lines": "run.jsonl",
+    "raglift, Parquet": "run.parquet",
     "pytrec_eval, TREC": "run.trec",
     "ranx, TREC": "run.trec",
 }
@@ -130,8 +131,12 @@ def middle(found: Sequence[dict[str, float]], kind: str) -> float:
 
 def write(folder: Path, queries: int, hits: int) -> None:
     """Write the same run in each form, and its qrels."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
     random_ = random.Random(0)  # noqa: S311
     documents = [f"doc{number:07}" for number in range(max(200_000, 2 * (hits + JUDGED)))]
+    columns: dict[str, list[object]] = {"query_id": [], "id": [], "score": []}
     with (
         (folder / "run.trec").open("w") as trec,
         (folder / "run.jsonl").open("w") as lines,
@@ -144,9 +149,12 @@ def write(folder: Path, queries: int, hits: int) -> None:
             trec.writelines(f"{query} Q0 {id_} {rank} {score:.6f} bench\n" for rank, (id_, score) in enumerate(rows, 1))
             objects = [{"id": id_, "score": score} for id_, score in zip(ids, scores, strict=True)]
             lines.write(json.dumps({"query_id": query, "hits": objects}) + "\n")
+            for name, values in (("query_id", [query] * hits), ("id", ids), ("score", scores)):
+                columns[name] += values
             judged = dict.fromkeys([*random_.sample(ids, JUDGED // 2), *random_.sample(documents, JUDGED // 2)])
             # The first is relevant: queries without relevant ids are not tested here
             qrels.writelines(f"{query} 0 {id_} {random_.randint(int(not n), 3)}\n" for n, id_ in enumerate(judged))
+    parquet.write_table(pa.table(columns), folder / "run.parquet")
     with (folder / "run.trec").open("rb") as plain, gzip.open(folder / "run.trec.gz", "wb", compresslevel=6) as packed:
         packed.write(plain.read())
 

@@ -29,7 +29,7 @@ def test_it_says_what_it_wrote_and_what_differs(run, saved: Path, tmp_path: Path
     assert "AP and NDCG for all 10 labelled queries." in out
     code, out, _ = run("export", saved, "--output", tmp_path / "other", "--json")
     told = json.loads(out)
-    assert (code, told["folder"], told["labelled_queries"]) == (0, str(tmp_path / "other"), 10)
+    assert (code, told["folder"], told["format"], told["labelled_queries"]) == (0, str(tmp_path / "other"), "trec", 10)
     assert len(told["files"]) == 2
 
 

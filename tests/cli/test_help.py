@@ -24,7 +24,7 @@ from raglift.grading.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.retrieval.devices import Dtype
-from raglift.storage.rankings.forms import Form
+from raglift.storage.rankings.forms import Form, WrittenForm
 
 ROOT = typer.main.get_command(app)
 
@@ -116,6 +116,7 @@ def test_help_lists_the_options_that_matter_and_help_all_the_rest(run) -> None:
         ("labels anchor", "--to", get_args(RelabelForm)),
         ("report", "--format", REPORT_FORMATS),
         ("score", "--from", get_args(Form)),
+        ("export", "--format", get_args(WrittenForm)),
         ("track", "--to", TRACKERS),
     ],
 )

@@ -39,6 +39,16 @@ def _each(table: Mapping[str, Mapping[str, float]], name: str) -> list[dict[str,
     ]
 
 
+def _parquet(entries: list[dict[str, Any]], name: str) -> Callable[[Path], object]:
+    def write(folder: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(entries), folder / name)
+
+    return write
+
+
 def _run(name: str, folder: Path) -> FileRankings:
     return read_run(folder / name)
 
@@ -95,6 +105,7 @@ _RUNS = {
     "run.trec.gz": _write(_TREC_RUN, "run.trec.gz"),
     "run.jsonl": _write(_lines(_each(_HITS, "score")), "run.jsonl"),
     "lists.jsonl": _write(_lines(_LISTS), "lists.jsonl"),
+    "run.parquet": _parquet(_each(_HITS, "score"), "run.parquet"),
 }
 _LABELS = {
     "qrels.trec": _write(_TREC_QRELS, "qrels.trec"),

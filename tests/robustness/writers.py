@@ -37,6 +37,9 @@ WRITERS: Mapping[str, Writer] = {
     "csv": lambda evaluation, folder: export(evaluation, folder / "table.csv", overwrite=True),
     "parquet": lambda evaluation, folder: export(evaluation, folder / "table.parquet", overwrite=True),
     "rankings": lambda evaluation, folder: export_rankings(evaluation, folder / "trec", overwrite=True),
+    "rankings in parquet": lambda evaluation, folder: export_rankings(
+        evaluation, folder / "pq", form="parquet", overwrite=True
+    ),
     "labels": lambda evaluation, folder: write_queries(evaluation.dataset.queries, folder / "labels.jsonl"),
     "dataset": lambda evaluation, folder: write_dataset(evaluation.dataset, folder / f"set-{_free(folder)}"),
 }

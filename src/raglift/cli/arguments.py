@@ -36,7 +36,8 @@ DATASET_FORMATS = (
     *("jsonl", "beir", "trec", "autorag", "llama-index", "hf", "ir"),
     *("rows", "squad", "ragas", "langsmith", "deepeval", "langfuse"),
 )
-RANKING_FORMATS = ("trec", "jsonl")
+RANKING_FORMATS = ("trec", "jsonl", "parquet")
+EXPORT_FORMATS = ("trec", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
 GATED_FIGURES = ("p50_latency", "p95_latency", "failures", "empty", "unlabelled")
 TRACKERS = ("mlflow", "wandb")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from raglift.cli.arguments import (
+    EXPORT_FORMATS,
     GATED_FIGURES,
     MATCH_RULES,
     RANKING_FORMATS,
@@ -141,10 +142,10 @@ class Score:
     """
 
     labels: Annotated[str | None, typer.Argument(autocompletion=completion(corpus_names))] = None
-    """Questions with passages: a .jsonl file or another dataset, as in evaluate. Or judged ids: .jsonl or TREC
-    qrels."""
+    """Questions with passages: a .jsonl file or another dataset, as in evaluate. Or judged ids: TREC qrels, .jsonl or
+    .parquet."""
     hits: Annotated[tuple[Path, ...], typer.Argument()] = ()
-    """Hits: .jsonl or TREC run files. Several are compared."""
+    """Hits: .jsonl, .parquet or TREC run files. Several are compared."""
     baseline: Path | None = None
     """Hits that the others are compared with. Default: of several, the first."""
     metrics: Annotated[Several, typer.Option(autocompletion=completion(metric_names))] = ()
@@ -175,17 +176,22 @@ class Score:
     group,
     "export",
     FILES,
-    "Export a run as TREC files",
+    "Export a run as TREC or Parquet",
     run="raglift.cli.scoring:run_export",
-    examples=["raglift export runs/bm25 -o trec", "raglift export runs/bm25 -o trec --all-stages"],
+    examples=[
+        "raglift export runs/bm25 -o trec",
+        "raglift export runs/bm25 -o out --format parquet",
+    ],
 )
 @dataclass(frozen=True)
 class Export:
-    """Write a saved evaluation as files for other tools: a TREC run and qrels, as trec_eval reads them."""
+    """Write a saved evaluation as files for other tools: TREC run and qrels, or Parquet."""
 
     run: SavedRun
     output: Annotated[Path, typer.Option("--output", "-o")]
     """New folder for the files."""
+    form: Annotated[str, choice(EXPORT_FORMATS, "--format")] = "trec"
+    """trec is a run and qrels, as trec_eval reads them."""
     stage: str | None = None
     """Stage whose rankings are written. Default: the last."""
     all_stages: bool = False

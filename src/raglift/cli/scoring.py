@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, replace
 from functools import partial
+from typing import cast
 
 from raglift.cli.arguments import labels_if_named
 from raglift.cli.comparing import Rescore
@@ -22,6 +23,7 @@ from raglift.running.scoring import rescore
 from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import named_in_spec
 from raglift.storage.rankings.exporting import export
+from raglift.storage.rankings.forms import WrittenForm
 from raglift.storage.saving import check_free
 from raglift.types.metric import Metric
 from raglift.utilities.limits import resolved, user_path
@@ -32,6 +34,7 @@ def run_export(request: Export) -> None:
     written = export(
         load_evaluation(request.run),
         request.output,
+        form=cast("WrittenForm", request.form),
         stage=request.stage,
         all_stages=request.all_stages,
         overwrite=request.overwrite,

@@ -501,6 +501,8 @@ class Evaluation(Presentable):
     ) -> Export:
         """Write a TREC run and qrels, which trec_eval and most other tools read.
 
+        Parquet is written by `raglift.storage.rankings.export`.
+
         Args:
             folder: the folder of `run.trec`, `qrels.txt` and `export.json`; its parents are made if missing.
             stage: the stage whose rankings are written; by default the last.

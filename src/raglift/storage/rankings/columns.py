@@ -127,7 +127,7 @@ def hits_of_rows(rows: Iterable[Row]) -> Hits:
             hits.append(row)
         else:
             found = f"the id {quoted(row.id)} a second time for the query {quoted(row.query_id)}"
-            row.location.fault(f"{found}, first on line {earlier.line}", "each id once in a ranking")
+            row.location.fault(f"{found}, first {_position_of(earlier)}", "each id once in a ranking")
     query_number = {query: number for number, query in enumerate(first)}
     id_number: dict[str, int] = {}
     scores, ranks = [row.value for row in hits], [row.rank for row in hits]
@@ -150,9 +150,14 @@ def labels_of_rows(rows: Iterable[Row]) -> Labels:
         known = grades.setdefault(row.query_id, {}).setdefault(str(row.id), grade)
         earlier = first.setdefault((row.query_id, str(row.id)), row.location)
         if known != grade:
-            found = f"the grade {grade} for {quoted(str(row.id))}, which has {known} on line {earlier.line}"
+            found = f"the grade {grade} for {quoted(str(row.id))}, which has {known} {_position_of(earlier)}"
             row.location.fault(found, f"one grade for each query and id{row.hint}")
     return grades
+
+
+def _position_of(earlier: Location) -> str:
+    """Return where something was before: `on line 3`, `in row 7`."""
+    return f"in {earlier.field}" if earlier.line is None else f"on line {earlier.line}"
 
 
 def contradicted_queries(hits: Hits) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.storage.rankings.export_labels import UNFOUND, IdLabels, labels_of
+from raglift.storage.rankings.forms import WRITTEN_FORMS, WrittenForm
 from raglift.storage.rankings.write import IdRankings, needs_escaping, write_json, write_labels, write_rankings
 from raglift.utilities.display import lines_text
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "export.json"
 """What the files of an export are, and what is to be known of them: the mark of a folder that may be replaced."""
-_LABELS = "qrels.txt"
+_ENDINGS = {"trec": (".trec", ".txt"), "parquet": (".parquet", ".parquet")}
+"""How the names of rankings and of labels end."""
 _AS_OTHER_TOOLS = ("default", "trec")
 """The profiles that have other tools' values where facts and ids go one to one."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -46,6 +48,7 @@ class Export:
     """What an export wrote; its text says what other tools will count differently."""
 
     folder: Path
+    form: WrittenForm
     dataset: str
     """The name of the dataset."""
     files: tuple[ExportedFile, ...]
@@ -73,6 +76,7 @@ class Export:
         return {
             "dataset": self.dataset,
             "folder": str(self.folder),
+            "format": self.form,
             "files": [vars(file) for file in self.files],
             "labelled_queries": self.queries,
             "differing_queries": list(self.differing),
@@ -93,11 +97,12 @@ def export(
     evaluation: Evaluation,
     folder: str | Path,
     *,
+    form: WrittenForm = "trec",
     stage: str | None = None,
     all_stages: bool = False,
     overwrite: bool = False,
 ) -> Export:
-    """Write an evaluation's rankings and labels as a TREC run and qrels, which most other tools read.
+    """Write an evaluation's rankings and labels as files that other tools read.
 
     Labels become ids of chunks. Where facts and chunks go one to one, other tools compute raglift's values; what comes
     back says for which queries they do not. TREC files hold no white space and control characters in ids: where an id
@@ -105,8 +110,9 @@ def export(
 
     Args:
         evaluation: from `evaluate` or `load_evaluation`.
-        folder: where to: `run.trec` and `qrels.txt`, and `export.json`, which says what they are; its parents are made
-            when missing.
+        folder: where to: `run.trec` and `qrels.txt`, or `run.parquet` and `qrels.parquet`, and `export.json`, which
+            says what they are; its parents are made when missing.
+        form: "trec" or "parquet".
         stage: the stage whose rankings are written; by default the last.
         all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
         overwrite: replace an export that is already there; nothing else is ever replaced.
@@ -115,20 +121,22 @@ def export(
         What was written.
 
     Raises:
-        ConfigurationError: no such stage, or options that exclude each other.
+        ConfigurationError: no such form or stage, or options that exclude each other.
         DatasetError: the folder is taken or cannot be written.
     """
-    names = _file_names(evaluation, stage, all_stages=all_stages)
+    names = _file_names(evaluation, form, stage, all_stages=all_stages)
     target = user_path(folder)
     check_free = partial(_check_free, target, overwrite=overwrite)
     check_free()
     labels = labels_of(evaluation)
     rankings = {name: IdRankings.of_stage(evaluation.run, of) for name, of in names.items()}
-    escape = needs_escaping(_ids(list(rankings.values()), labels))
+    escape = form == "trec" and needs_escaping(_ids(list(rankings.values()), labels))
+    of_labels = f"qrels{_ENDINGS[form][1]}"
     made = Export(
         folder=target,
+        form=form,
         dataset=evaluation.dataset.name,
-        files=(*(_of_rankings(name, one) for name, one in rankings.items()), _of_labels(_LABELS, labels)),
+        files=(*(_of_rankings(name, one) for name, one in rankings.items()), _of_labels(of_labels, labels)),
         queries=len(labels.grades),
         differing=labels.differing,
         notes=tuple(_notes(evaluation, labels, list(rankings.values()), escaped=escape)),
@@ -137,8 +145,8 @@ def export(
     try:
         with replacing_folder(target, check_free, overwrite=overwrite) as written:
             for name, of_stage in rankings.items():
-                write_rankings(of_stage, written / name, escape=escape)
-            write_labels(labels.grades, written / _LABELS, escape=escape)
+                write_rankings(of_stage, written / name, form, escape=escape)
+            write_labels(labels.grades, written / of_labels, form, escape=escape)
             write_json(made.to_dict(), written / MANIFEST)
     except OSError as error:
         fault = Fault(str(target), f"a place that cannot be written ({error.strerror or error})", "a place to write to")
@@ -146,17 +154,19 @@ def export(
     return made
 
 
-def _file_names(evaluation: Evaluation, stage: str | None, *, all_stages: bool) -> dict[str, str]:
+def _file_names(evaluation: Evaluation, form: WrittenForm, stage: str | None, *, all_stages: bool) -> dict[str, str]:
     """Return the name of the file of each stage that is to be written, with the stage."""
-    stages = evaluation.scores.stages
+    if form not in WRITTEN_FORMS:
+        raise ConfigurationError(f"form: found {form!r}; expected one of {', '.join(WRITTEN_FORMS)}")
+    stages, ending = evaluation.scores.stages, _ENDINGS[form][0]
     if all_stages and stage is not None:
         raise ConfigurationError(f"stage: found {stage!r} and all stages; expected one of the two")
     if all_stages:
-        return {f"run.{n}-{_UNSAFE.sub('-', each)[:60]}.trec": each for n, each in enumerate(stages, start=1)}
+        return {f"run.{n}-{_UNSAFE.sub('-', each)[:60]}{ending}": each for n, each in enumerate(stages, start=1)}
     chosen = evaluation.after if stage is None else stage
     if chosen not in stages:
         raise ConfigurationError(f"stage: found {chosen!r}; expected one of {', '.join(stages)}")
-    return {"run.trec": chosen}
+    return {f"run{ending}": chosen}
 
 
 def _check_free(folder: Path, *, overwrite: bool) -> None:

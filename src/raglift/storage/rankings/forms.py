@@ -3,6 +3,7 @@
 `trec`: rankings as `query Q0 id rank score tag`, labels as `query iteration id relevance`.
 `jsonl`: rankings as `{"query_id", "hits": [{"id", "text", "score"}, …]}` per query, also with `texts` or `ids` for
 the `hits`, or `{"query_id", "id", "score"}` per hit; labels as `{"query_id", "id", "grade"}`.
+`parquet`: one row per hit (`query_id`, `id`, optionally `score`, `rank`) or per label (`query_id`, `id`, `grade`).
 
 Any of the texts may be compressed with gzip, and then ends with `.gz`.
 """
@@ -14,14 +15,18 @@ from typing import Literal
 
 from raglift.errors import ConfigurationError
 
-Form = Literal["trec", "jsonl"]
+Form = Literal["trec", "jsonl", "parquet"]
 """What a file of rankings or labels is written in."""
 
-FORMS: tuple[Form, ...] = ("trec", "jsonl")
+FORMS: tuple[Form, ...] = ("trec", "jsonl", "parquet")
 """The forms that are read, as an option names them."""
+WrittenForm = Literal["trec", "parquet"]
+"""What a file of rankings or labels can be written as."""
+WRITTEN_FORMS: tuple[WrittenForm, ...] = ("trec", "parquet")
+"""The forms that are written."""
 
 QUERY_ID, ID, SCORE, RANK, GRADE = "query_id", "id", "score", "rank", "grade"
-"""Fields in JSON Lines, and columns of tables that are read in bulk; a rank is counted from 1."""
+"""Fields in JSON Lines and columns in Parquet; a rank is counted from 1."""
 HITS, TEXTS, IDS = "hits", "texts", "ids"
 """In JSON Lines, the list of one query's hits, best first: of objects or bare ids, of texts, or of ids."""
 QUESTIONS = ("question", "query")
@@ -38,14 +43,19 @@ LITERAL_Q0, ITERATION = "Q0", "0"
 
 COMPRESSED = ".gz"
 """How the name of a compressed file ends."""
-_LINES = (".jsonl", ".ndjson")
+_ENDINGS: dict[str, Form] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 
 
 def form_of(path: Path, form: str | None = None) -> Form:
     """Return a file's form: what is asked for, else what its ending says, else TREC, whose files end with anything."""
     if form is None:
         name = path.name.lower().removesuffix(COMPRESSED)
-        return "jsonl" if name.endswith(_LINES) else "trec"
+        return next((found for ending, found in _ENDINGS.items() if name.endswith(ending)), "trec")
     for known in FORMS:
         if form == known:
             return known

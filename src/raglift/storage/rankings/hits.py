@@ -54,7 +54,7 @@ def read_hits(path: str | os.PathLike[str], dataset: Dataset, *, form: str | Non
     Args:
         path: JSON Lines with an object for each query; or what `read_run` reads, whose hits are ids.
         dataset: the queries. A line is joined by its id if that is one of theirs, else by its question.
-        form: "trec" or "jsonl"; by default what the file's ending says, and "trec" for any other ending.
+        form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
 
     Raises:
         DatasetError: the file cannot be read or is malformed, a query is not in the dataset or comes twice, or hits and

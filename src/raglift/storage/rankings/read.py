@@ -16,7 +16,7 @@ from raglift.datasets.formats.rows import read_rows
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError, Fault
 from raglift.matching.numbered import NumberedLabels, texts_at
-from raglift.storage.rankings import read_json_lines, read_trec
+from raglift.storage.rankings import read_json_lines, read_parquet, read_trec
 from raglift.storage.rankings.columns import (
     Hits,
     Labels,
@@ -47,10 +47,12 @@ T = TypeVar("T")
 _RUNS: Mapping[Form, Parser] = {
     "trec": read_trec.RUN,
     "jsonl": read_json_lines.RUN,
+    "parquet": read_parquet.RUN,
 }
 _LABELS: Mapping[Form, Parser] = {
     "trec": read_trec.QRELS,
     "jsonl": read_json_lines.LABELS,
+    "parquet": read_parquet.LABELS,
 }
 
 
@@ -77,7 +79,7 @@ def _read(
 
 
 _BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
-_OTHER_DATASETS = (".csv", ".json", ".parquet")
+_OTHER_DATASETS = (".csv", ".json")
 
 
 def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict[str, dict[str, int]]:
@@ -86,10 +88,10 @@ def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict
     A grade of 1 or more is relevant, and 0 or less was judged irrelevant.
 
     Args:
-        path: TREC qrels, a BEIR file of qrels, or JSON Lines with `query_id`, `id` and `grade`. Anything else that
-            `rl.load_dataset` reads (a folder, a `.jsonl` file of queries, the name of a corpus) will do where each
-            label is one id of a chunk or one whole document.
-        form: "trec" or "jsonl"; by default what the file's ending says, and "trec" for any other ending.
+        path: TREC qrels, a BEIR file of qrels, JSON Lines with `query_id`, `id` and `grade`, or Parquet with these
+            columns. Anything else that `rl.load_dataset` reads (a folder, a `.jsonl` file of queries, the name of a
+            corpus) will do where each label is one id of a chunk or one whole document.
+        form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
 
     Raises:
         DatasetError: the labels cannot be read or are malformed, or are not ids; every fault is listed, up to 1,000.
@@ -268,11 +270,12 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRa
 
     In a TREC run the order of a query's hits is that of their scores, and where these are equal in 32 bits that of the
     ids, descending, as trec_eval has it; ranks that contradict the scores do not count, and `notes` says so. In JSON
-    Lines a list of hits is in its own order, and objects of one hit each in that of their scores.
+    Lines a list of hits is in its own order, and objects of one hit each in that of their scores. In Parquet it is that
+    of the column `rank`, else of `score`, else of the rows.
 
     Args:
-        path: the file; it may be compressed with gzip.
-        form: "trec" or "jsonl"; by default what the file's ending says, and "trec" for any other ending.
+        path: the file; it may be compressed with gzip, except for Parquet.
+        form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
 
     Raises:
         DatasetError: the file cannot be read or is malformed; every fault is listed, up to 1,000.

@@ -233,7 +233,7 @@ def score_files(
 
         from raglift.storage.rankings import score_files
 
-        print(score_files(["bm25.trec", "dense.jsonl"], "qrels.txt", ["ndcg@10", "map"]))
+        print(score_files(["bm25.trec", "dense.parquet"], "qrels.txt", ["ndcg@10", "map"]))
 
     Every labelled query counts: one without a ranking counts 0, as with `trec_eval -c`.
 
@@ -244,7 +244,7 @@ def score_files(
         profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
         answered_only: leave labelled queries without a ranking out of the means, as trec_eval does without `-c`.
         names: what to call the files in tables; by default their names without what all of them end with.
-        form: "trec" or "jsonl" for all of the runs; by default what each file's ending says.
+        form: "trec", "jsonl" or "parquet" for all of the runs; by default what each file's ending says.
 
     Raises:
         DatasetError: a file cannot be read or is malformed; every fault of it is listed.

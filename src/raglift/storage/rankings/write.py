@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raglift.storage.rankings.forms import ITERATION, LITERAL_Q0
+from raglift.storage.rankings.forms import GRADE, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE, WrittenForm
+from raglift.utilities.display import encodable
 
 if TYPE_CHECKING:
     from raglift.types.rankings import Run
@@ -76,12 +78,14 @@ def _below(score: np.float32) -> np.float32:
     return below
 
 
-# Rankings and labels as ids, written as TREC files.
+# Rankings and labels as ids, written as TREC files and Parquet.
 
 
 # trec_eval divides lines at ASCII white space, Python's readers at any other too; U+FEFF begins no file
 _TREC = re.compile("[\\s\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 _ESCAPED = re.compile(f"{_TREC.pattern}|%")
+_ROWS = 65_536
+"""How many rows of a Parquet file are in memory at a time."""
 
 
 def escaped(name: str) -> str:
@@ -96,21 +100,32 @@ def needs_escaping(names: Iterable[str]) -> bool:
     return any(map(_TREC.search, names))
 
 
-def write_rankings(rankings: IdRankings, path: Path, *, escape: bool = False) -> None:
-    """Write rankings as a TREC run; a query without hits has no line."""
-    # The tag is a word of this file alone, so it needs no way back
-    _write_text(path, _run_lines(rankings, escaped(rankings.name) or "raglift", escape=escape))
+def write_rankings(rankings: IdRankings, path: Path, form: WrittenForm, *, escape: bool = False) -> None:
+    """Write rankings; a query without hits has no line."""
+    if form == "parquet":
+        _write_parquet(path, {QUERY_ID: "string", ID: "string", SCORE: "float64", RANK: "int32"}, _run_rows(rankings))
+    else:
+        # The tag is a word of this file alone, so it needs no way back
+        _write_text(path, _run_lines(rankings, escaped(rankings.name) or "raglift", escape=escape))
 
 
-def write_labels(grades: Mapping[str, Mapping[str, int]], path: Path, *, escape: bool = False) -> None:
-    """Write the grade of each id for each query as TREC qrels."""
-    shown = escaped if escape else str
-    lines = (
-        f"{shown(query)} {ITERATION} {shown(each)} {grade}\n"
-        for query, of_query in grades.items()
-        for each, grade in of_query.items()
-    )
-    _write_text(path, lines)
+def write_labels(
+    grades: Mapping[str, Mapping[str, int]], path: Path, form: WrittenForm, *, escape: bool = False
+) -> None:
+    """Write the grade of each id for each query, as `write_rankings` does."""
+    if form == "parquet":
+        rows = ((encodable(query), encodable(each), grade) for query, each, grade in _judgments(grades))
+        _write_parquet(path, {QUERY_ID: "string", ID: "string", GRADE: "int32"}, rows)
+    else:
+        shown = escaped if escape else str
+        lines = (f"{shown(query)} {ITERATION} {shown(each)} {grade}\n" for query, each, grade in _judgments(grades))
+        _write_text(path, lines)
+
+
+def _judgments(grades: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, str, int]]:
+    for query, of_query in grades.items():
+        for each, grade in of_query.items():
+            yield query, each, grade
 
 
 def write_json(record: Mapping[str, Any], path: Path) -> None:
@@ -126,10 +141,29 @@ def _run_lines(rankings: IdRankings, tag: str, *, escape: bool) -> Iterator[str]
         yield "".join([f"{head}{each} {rank} {score!r} {tag}\n" for each, rank, score in ranked])
 
 
+def _run_rows(rankings: IdRankings) -> Iterator[tuple[str, str, float, int]]:
+    for query, ids, scores in rankings:
+        ranks = range(1, len(ids) + 1)
+        yield from zip([encodable(query)] * len(ids), map(encodable, ids), scores, ranks, strict=True)
+
+
 def _write_text(path: Path, lines: Iterable[str]) -> None:
     # A lone surrogate has no UTF-8, but its backslash form is JSON's own; TREC files hold none
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.writelines(lines)
+
+
+def _write_parquet(path: Path, columns: Mapping[str, str], rows: Iterator[tuple[Any, ...]]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
+    with parquet.ParquetWriter(path, schema) as writer:
+        while some := list(islice(rows, _ROWS)):
+            arrays = [
+                pa.array(column, type=field.type) for column, field in zip(zip(*some, strict=True), schema, strict=True)
+            ]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
 # Rankings for other tools: ids with scores, each id once.

@@ -18,6 +18,8 @@ from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk
 from raglift.types.labels import Fact, Passage, Query
 
+FORMS = {"trec": ("run.trec", "qrels.txt"), "parquet": ("run.parquet", "qrels.parquet")}
+
 
 def evaluated(hits: dict[str, list[tuple[str, float | None]]], relevant: dict[str, dict[str, int]]) -> Evaluation:
     """Evaluate rankings of ids with scores; a reranker turns them around."""
@@ -112,9 +114,10 @@ def test_a_repeated_id_keeps_only_its_first_rank(tmp_path: Path) -> None:
     assert "for 0 of 1 labelled queries" in str(made)
 
 
-def test_what_is_written_is_read_and_scored_as_before(evaluation: Evaluation, tmp_path: Path) -> None:
-    made = export(evaluation, tmp_path / "out")
-    run, qrels = made.folder / "run.trec", made.folder / "qrels.txt"
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_written_is_read_and_scored_as_before(form: str, evaluation: Evaluation, tmp_path: Path) -> None:
+    made = export(evaluation, tmp_path / "out", form=form)  # type: ignore[arg-type]
+    run, qrels = (made.folder / name for name in FORMS[form])
     assert dict(read_run(run).items()) | {"q2": []} == {"q1": ["c", "b", "a"], "q2": [], "q3": ["d"]}
     assert {query: dict(labels) for query, labels in read_qrels(qrels).items()} == {
         "q1": {"b": 2, "c": 0},
@@ -135,6 +138,8 @@ def test_ids_that_trec_cannot_hold_are_escaped_as_in_a_url(tmp_path: Path) -> No
     assert [line.split(" ")[2] for line in text(made.folder / "run.trec")] == escaped
     assert text(made.folder / "qrels.txt") == ["q%201 0 my%20file.txt 1", "q%201 0 100%25 1"]
     assert "escaped as in a URL" in str(made)
+    again = export(evaluation, tmp_path / "lines", form="parquet", stage="retrieve")
+    assert dict(read_run(again.folder / "run.parquet").items()) == {"q 1": names}
     unchanged = evaluated({"q1": [("100%", None)]}, {"q1": {"100%": 1}}).to_trec(tmp_path / "unchanged")
     assert text(unchanged.folder / "qrels.txt") == ["q1 0 100% 1"]
 
@@ -146,10 +151,10 @@ def test_only_an_export_is_replaced_and_only_when_asked(evaluation: Evaluation, 
     with pytest.raises(
         DatasetError, match="an export there already; expected a new or empty folder, or overwrite=True"
     ):
-        export(evaluation, folder)
+        export(evaluation, folder, form="parquet")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    export(evaluation, folder, overwrite=True)
-    assert sorted(path.name for path in folder.iterdir()) == ["export.json", "qrels.txt", "run.trec"]
+    export(evaluation, folder, form="parquet", overwrite=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["export.json", "qrels.parquet", "run.parquet"]
     (folder / "mine.txt").write_text("precious")
     with pytest.raises(DatasetError, match="not an export alone, and so is not overwritten"):
         evaluation.to_trec(folder, overwrite=True)
@@ -196,6 +201,8 @@ def test_what_cannot_be_asked_for(evaluation: Evaluation, tmp_path: Path) -> Non
         evaluation.to_trec(out, stage="fuse")
     with pytest.raises(ConfigurationError, match="expected one of the two"):
         evaluation.to_trec(out, stage="rerank", all_stages=True)
+    with pytest.raises(ConfigurationError, match="form: found 'csv'; expected one of trec, parquet"):
+        export(evaluation, out, form="csv")  # type: ignore[arg-type]
     assert not out.exists()
 
 

@@ -7,7 +7,9 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import raglift as rl
 from raglift.errors import ConfigurationError
@@ -113,10 +115,12 @@ def test_the_values_are_those_of_score_rankings_in_every_form(tmp_path: Path) ->
     (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lists)))
     objects = [{"query_id": q, "id": id_, "score": score} for q, id_, score in shuffled]
     (tmp_path / "hits.jsonl").write_text("\n".join(map(json.dumps, objects)))
+    columns = dict(zip(("query_id", "id", "score"), map(list, zip(*shuffled, strict=True)), strict=True))
+    parquet.write_table(pa.table(columns), tmp_path / "run.parquet")
     lines = [f"{query} 0 {id_} {grade}\n" for query, ids in relevant.items() for id_, grade in ids.items()]
     (tmp_path / "qrels").write_text("".join(lines))
-    runs = [tmp_path / name for name in ("run.trec", "lists.jsonl", "hits.jsonl")]
-    scores = score_files(runs, tmp_path / "qrels", names=["trec", "lists", "hits"])
+    runs = [tmp_path / name for name in ("run.trec", "lists.jsonl", "hits.jsonl", "run.parquet")]
+    scores = score_files(runs, tmp_path / "qrels", names=["trec", "lists", "hits", "parquet"])
     expected = rl.score_rankings(rankings, relevant)
     for run in scores.runs:
         assert run.scores.query_ids == expected.query_ids
@@ -146,9 +150,9 @@ def test_files_of_one_name_are_distinguished(files, tmp_path: Path) -> None:
     twin = tmp_path / "other" / "bm25.trec"
     twin.write_bytes(files[0].read_bytes())
     assert [run.name for run in score_files([files[0], twin], files[2]).runs] == [str(files[0]), str(twin)]
-    other = tmp_path / "bm25.txt"
-    other.write_bytes(files[0].read_bytes())
-    assert [run.name for run in score_files([files[0], other], files[2]).runs] == ["bm25.trec", "bm25.txt"]
+    parquetless = tmp_path / "bm25.txt"
+    parquetless.write_bytes(files[0].read_bytes())
+    assert [run.name for run in score_files([files[0], parquetless], files[2]).runs] == ["bm25.trec", "bm25.txt"]
 
 
 def test_ids_that_move_the_cursor_are_not_printed(tmp_path: Path) -> None:
