@@ -22,8 +22,8 @@
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service or MCP server gave no usable answer to a query
 
-A message says where, what was found, what was expected, and what to do. `DocumentWarning` and `RankingWarning` are no
-exceptions but warnings: documents were read, and something beside them was not; rankings were scored, and look odd.
+A message says where, what was found, what was expected, and what to do. `DocumentWarning` is no
+exception but a warning: documents were read, and something beside them was not.
 """
 
 from __future__ import annotations
@@ -105,11 +105,7 @@ class PluginWarning(UserWarning):
     """An adapter or metric of another installed package cannot be used, and is left out."""
 
 
-class RankingWarning(UserWarning):
-    """Figures of rankings may not mean what they seem to: no labelled id is in them, or ranks contradict scores."""
-
-
-OWN_WARNINGS = (DocumentWarning, LabelWarning, PluginWarning, RankingWarning)
+OWN_WARNINGS = (DocumentWarning, LabelWarning, PluginWarning)
 """The warnings that the command line shows in one line each."""
 
 
@@ -189,13 +185,13 @@ class MissingKey(ConfigurationError):
         variable: the environment variable.
     """
 
-    def __init__(self, variable: str, purpose: str, *, named: bool = False, any_will_do: bool = True) -> None:
+    def __init__(self, variable: str, purpose: str, *, named: bool = False) -> None:
         self.variable = variable
         if named:
             message = f"{purpose} names a variable that is not set: set {variable} in the environment or in .env"
         else:
             message = f"{purpose} needs an API key: set {variable} in the environment or in .env (see .env.example)"
-            message += "; any text will do for a server that asks for none" if any_will_do else ""
+            message += "; any text will do for a server that asks for none"
         super().__init__(message)
 
 

@@ -171,11 +171,7 @@ def abstention(
 
 
 def _cases_at(evaluation: Evaluation, stage: str, k: int) -> _Cases:
-    """Return the queries with what is known of them at a stage.
-
-    Raises:
-        ConfigurationError: no stage has that name, or it gives no scores.
-    """
+    """Return the queries with what is known of them at a stage."""
     names = [each.name for each in evaluation.run.stages]
     if stage not in names:
         raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(map(repr, names))}")

@@ -52,10 +52,6 @@ def differently_chunked(systems: Mapping[str, Evaluation], lengths: Mapping[str,
     Two do where the chunks of both indexes are known and not the same. Where they are not known (or a stage changes
     its hits), where their hits differ in length by more than a quarter, and fewer than half of the hits of the one with
     fewer are hits of the other. Labels that are chunk ids hold for one chunking, so with these alone no two do.
-
-    Args:
-        systems: by name.
-        lengths: of their hits, by name.
     """
     if not any(has_words(evaluation) for evaluation in systems.values()):
         return False
@@ -107,12 +103,7 @@ def _identity(chunk: Chunk) -> tuple[object, ...]:
 
 
 def index_share(evaluation: Evaluation, k: int | None) -> float | None:
-    """Return which share of its index k hits are, where that is more than a tenth; None otherwise, and if not known.
-
-    Args:
-        evaluation: the evaluation.
-        k: the depth; None for a metric that has none.
-    """
+    """Return which share of its index k hits are, where that is more than a tenth; None otherwise, and if not known."""
     inventory = evaluation.run.inventory
     if k is None or inventory is None or not inventory.chunks:
         return None

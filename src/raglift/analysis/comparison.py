@@ -142,11 +142,6 @@ def choose_baseline(systems: Mapping[str, Evaluation], given: str | int | None, 
     the only one that is plain BM25; if there is none, or several, the one with the highest mean of the primary
     metric.
 
-    Args:
-        systems: the evaluations, by name.
-        given: the name or number that the user gave; None for none.
-        paired: the values of the primary metric.
-
     Raises:
         ConfigurationError: no system has the name or number that was given.
     """
@@ -195,10 +190,6 @@ def halves(queries: Sequence[Query], seed: int) -> tuple[list[int], list[int]]:
     tags to a group of their own. The groups are shuffled and put in line one after the other, and the line is dealt
     out in turn: each group, and the whole, is split to within one query. The same queries, tags and seed give the same
     halves, whatever order the queries come in.
-
-    Args:
-        queries: those that are scored.
-        seed: of the shuffling.
 
     Returns:
         The indices of the queries of each half, in rising order; the first half is never the smaller.

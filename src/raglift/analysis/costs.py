@@ -45,10 +45,6 @@ _IN_LATENCY = (RERANKERS, EMBEDDING)
 def costs_of(comparison: Comparison, known: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     """Return what is known of the costs of each system, by name, in the order in which they are looked at.
 
-    Args:
-        comparison: the systems.
-        known: costs that the user knows, by name, then system.
-
     Raises:
         ConfigurationError: costs of a system that is not there, or that are not numbers.
     """
@@ -68,10 +64,6 @@ def cheapest_first(costs: Mapping[str, Mapping[str, float]], means: Mapping[str,
 
     The costs are looked at one after the other, each where it is known of all that are left: those that cost less than
     1.1 times the least stay, until one is left. Of several that cost the same, the highest mean comes first.
-
-    Args:
-        costs: of each system, in the order in which they are looked at.
-        means: of each system.
     """
     left, ordered = dict(costs), []
     while left:
@@ -287,11 +279,7 @@ _HOW = (
 
 
 def check_known(comparison: Comparison, known: Mapping[str, Mapping[str, float]]) -> None:
-    """Check costs that the caller knows.
-
-    Raises:
-        ConfigurationError: costs of a system that is not there, or that are not numbers.
-    """
+    """Check costs that the caller knows."""
     for cost, by_system in known.items():
         for name, value in by_system.items():
             if name not in comparison.names:

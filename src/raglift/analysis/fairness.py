@@ -140,15 +140,6 @@ def made_fair(
 ) -> tuple[dict[str, Evaluation], Fairness | None]:
     """Return systems as they are compared fairly, and what was done for that; None if their chunks are the same.
 
-    Args:
-        systems: by name.
-        shared: the queries that they are compared on.
-        primary: the metric that decides where chunks are the same.
-        is_named: whether the user named it; then it decides in any case.
-        first: the system whose labels say how many characters a token has.
-        match: by which rule all are matched; None for coverage where chunks differ, else as they were scored.
-        budget: the tokens of the prompt at which chunks are compared; None for 2,000, or that of a named metric.
-
     Raises:
         ConfigurationError: an unknown way of matching, or a budget that is none.
     """
@@ -184,11 +175,7 @@ def made_fair(
 
 
 def checked_budget(budget: object) -> None:
-    """Raise if it is no size of a prompt.
-
-    Raises:
-        ConfigurationError: not an integer of 1 or more.
-    """
+    """Raise if it is no size of a prompt."""
     if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 1:
         raise ConfigurationError(f"budget: found {budget!r}; expected an integer, 1 or more")
 
@@ -255,10 +242,6 @@ def prompts_of(evaluation: Evaluation, area: Metric) -> Prompts:
 
     More could come where a ranking has as many hits as were asked for, or as its stage returns at most, and the index
     has others. Where they held every remaining fact, its position would be the end of what came.
-
-    Args:
-        evaluation: one that has scored it.
-        area: recall up to a budget, or recall at one.
     """
     table, run = match_tables_of(evaluation)[-1], evaluation.run
     lowest = evaluation.scores.of(evaluation.after, area)
@@ -486,10 +469,6 @@ def token_counter(systems: Mapping[str, Evaluation], *, may_estimate: bool = Tru
     """Return what counts the tokens of all systems: what has counted some, or is new, or else only estimates them.
 
     Where nobody asked for tokens, as where chunks differ, no encoding is fetched over a network for them.
-
-    Args:
-        systems: by name.
-        may_estimate: whether an estimate will do.
     """
     for evaluation in systems.values():
         if evaluation.match_table:

@@ -40,12 +40,7 @@ class FilterFault:
 
 
 def filter_faults(run: Run, queries: Sequence[Query]) -> dict[str, FilterFault]:
-    """Return the queries whose filter was not applied as it should be, by id; those that failed are left out.
-
-    Args:
-        run: what was answered; some queries have filters.
-        queries: what was asked.
-    """
+    """Return the queries whose filter was not applied as it should be, by id; those that failed are left out."""
     mark = run.spec["filtered"]
     rankings = {trace.query_id: _ranking(trace, mark["stage"]) for trace in run.traces if trace.error is None}
     keys = {key for ranking in rankings.values() for hit in ranking for key in hit.chunk.metadata}
@@ -70,12 +65,7 @@ def _ranking(trace: Trace, stage: str) -> Ranking:
 
 
 def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
-    """Return what a reader must know of filters: that they were not passed on, not applied, or left too few hits.
-
-    Args:
-        run: what was answered.
-        queries: what was asked.
-    """
+    """Return what a reader must know of filters: that they were not passed on, not applied, or left too few hits."""
     mark = run.spec.get("filtered")
     if not mark:
         return []

@@ -126,12 +126,7 @@ def per_query_frame(evaluation: Evaluation) -> pd.DataFrame:
 
 
 def per_query_frames(evaluations: Mapping[str, Evaluation], named: str) -> pd.DataFrame:
-    """Return the rows of `per_query_frame` of several systems, one system after the other.
-
-    Args:
-        evaluations: what was measured, by name.
-        named: the first column, which holds the names.
-    """
+    """Return the rows of `per_query_frame` of several systems, one system after the other."""
     import pandas as pd
 
     frames = [per_query_frame(evaluation) for evaluation in evaluations.values()]

@@ -70,12 +70,7 @@ def _why(labels: Iterable[str], chunks: list[Chunk]) -> str:
 
 
 def evaluation_notes(evaluation: Evaluation, budgets: Sequence[Tokens] = ()) -> list[Note]:
-    """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out.
-
-    Args:
-        evaluation: matched and scored, with its match tables.
-        budgets: the token budgets at which metrics were taken.
-    """
+    """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     run, dataset, match_tables = evaluation.run, evaluation.dataset, evaluation.match_table
     failed, retried = failed_note(run), retries_note(run)
     return [

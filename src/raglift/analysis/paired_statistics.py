@@ -79,16 +79,7 @@ def _tests(names: Iterable[str]) -> str:
 
 
 def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
-    """Return a metric that was scored.
-
-    Args:
-        metric: a metric or its text.
-        known: those that were scored.
-        where: the argument's name, for the message.
-
-    Raises:
-        ConfigurationError: the text is not a metric, or it was not scored.
-    """
+    """Return a metric that was scored."""
     wanted = as_metric(metric, where)
     if wanted not in known:
         raise ConfigurationError(
@@ -111,22 +102,15 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric], limit: int 
             depth that is left, else the first measure of quality at its deepest. SessionNDCG comes before NDCG.
         known: those that were scored.
         limit: the deepest k that all compared stages return as deployed; None if there is none.
-
-    Raises:
-        ConfigurationError: it was not scored, or is not a measure of quality.
     """
     if metric is None:
-        return _usual([one for one in known if _is_within(one, limit)] or known)
+        return _usual([one for one in known if limit is None or (one.k is not None and one.k <= limit)] or known)
     wanted = scored(metric, known, "primary")
     if not is_quality(wanted):
         raise ConfigurationError(
             f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
         )
     return wanted
-
-
-def _is_within(metric: Metric, limit: int | None) -> bool:
-    return limit is None or (metric.k is not None and metric.k <= limit)
 
 
 def _usual(known: Sequence[Metric]) -> Metric:
@@ -181,13 +165,7 @@ def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifferen
 
 
 def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests: int) -> float | None:
-    """Return the minimum detectable effect at 80% power; None if it is unknown.
-
-    Args:
-        values: the differences.
-        method: holds the level of the tests, and the seed.
-        tests: over how many the level is shared, as Holm does for the first of them.
-    """
+    """Return the minimum detectable effect at 80% power; None if it is unknown."""
     alpha = method.alpha / max(tests, 1)
     found = float(minimum_detectable_effects(values[:, np.newaxis], seed=method.seed, alpha=alpha)[0])
     return None if math.isnan(found) else found

@@ -58,9 +58,6 @@ def prompt_curves(comparison: Comparison) -> Mapping[str, PromptCurve]:
     One token has as many characters for all systems: the mean of the labelled passages. What a system returned is read
     as far as it goes; more may be asked for with `budget=`.
 
-    Args:
-        comparison: of the systems.
-
     Returns:
         By system; agents, whose hits are spread over calls, are left out, and so are systems that returned nothing.
     """

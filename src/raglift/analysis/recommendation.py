@@ -75,17 +75,7 @@ def held_out_check(
     margin: float,
     recommended: str,
 ) -> HeldOutCheck:
-    """Measure a choice on queries that took no part in it.
-
-    Args:
-        systems: what was chosen, and the runner-up.
-        values: of both on the held-out queries: queries × 2, without gaps.
-        queries: those of the choice, and those held out.
-        metric: what was measured.
-        method: the seed and the level.
-        margin: how far below another mean counts as equally good.
-        recommended: what all queries together recommend.
-    """
+    """Measure a choice on queries that took no part in it."""
     leads, bound = values[:, 0] - values[:, 1], bound_of(metric)
     difference = within_reach(
         metric, paired_difference(leads, seed=method.seed, confidence=method.confidence, bound=bound)
@@ -284,12 +274,6 @@ def recommendation(
 
     Where none that is cheaper than the highest mean is shown to be, it is the highest mean. With 40 queries or more the
     same is done on one half of the queries, and what it chooses is measured on the other.
-
-    Args:
-        comparison: the systems.
-        known: costs that the caller knows, by name, then system: the first to be looked at.
-        margin: how far below another mean counts as equally good.
-        check: the held-out check, where other queries than these were held out.
 
     Raises:
         ConfigurationError: a margin below 0, or costs of a system that is not there.

@@ -31,16 +31,7 @@ if TYPE_CHECKING:
 def over_repetitions(
     run: Run, dataset: Dataset, first: Scores, rule: MatchRule, profile: str, counter: TokenCounts
 ) -> Scores:
-    """Return scores of which each value is the mean over the runs of its query.
-
-    Args:
-        run: with all runs of each query.
-        dataset: what was asked.
-        first: the scores of the first run of each query.
-        rule: what counts as a match.
-        profile: whose conventions.
-        counter: counts tokens.
-    """
+    """Return scores of which each value is the mean over the runs of its query."""
     if not any(trace.repetitions for trace in run.traces):
         return first
     values = _of_all_runs(run, dataset, first, rule, profile, counter)

@@ -35,14 +35,7 @@ if TYPE_CHECKING:
 def match_and_score(
     evaluation: Evaluation, metrics: tuple[Metric, ...], rule: MatchRule, counter: TokenCounts
 ) -> Evaluation:
-    """Match and score the run of an evaluation, or do it again.
-
-    Args:
-        evaluation: with what a system returned, what it was asked, and whose metric conventions.
-        metrics: what to compute.
-        rule: what counts as a match.
-        counter: counts tokens, each distinct text once.
-    """
+    """Match and score the run of an evaluation, or do it again."""
     run, dataset, profile = evaluation.run, evaluation.dataset, evaluation.profile
     rankings = rankings_by_stage(run)
     wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.errors import ConfigurationError
 from raglift.types.labels import Fact, LabelSources, Passage, Query
 from raglift.types.rankings import CANDIDATES
-from raglift.utilities.display import listed
+from raglift.utilities.display import counted, listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,11 +51,7 @@ class SharedQueries:
 
 
 def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
-    """Raise unless all systems were scored by one match rule and one profile's conventions.
-
-    Raises:
-        ConfigurationError: two differ; the message names both, and how to score one of them again.
-    """
+    """Raise unless all systems were scored by one match rule and one profile's conventions."""
     first, reference = next(iter(systems.items()))
     for name, evaluation in systems.items():
         for what, mine, other in (
@@ -72,11 +68,7 @@ def check_same_rule(systems: Mapping[str, Evaluation]) -> None:
 
 
 def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQueries:
-    """Return the queries that all systems answered, paired by id.
-
-    Raises:
-        ConfigurationError: two systems share no query, or a query that they share has another text or other labels.
-    """
+    """Return the queries that all systems answered, paired by id."""
     reference = systems[baseline]
     common = reference.dataset.query_by_id
     notes: list[str] = []
@@ -96,7 +88,7 @@ def shared_queries(systems: Mapping[str, Evaluation], baseline: str) -> SharedQu
         )
     queries = tuple(query for query in reference.dataset.queries if query.id in kept)
     if len(queries) < max(len(evaluation.dataset) for evaluation in systems.values()):
-        notes.append(f"compared on the {_queries(len(queries))} that all systems answered")
+        notes.append(f"compared on the {counted(len(queries), 'question')} that all systems answered")
     ids = [query.id for query in queries]
     places = {name: evaluation.scores.places_of(ids) for name, evaluation in systems.items()}
     return SharedQueries(queries, places, tuple(notes))
@@ -117,18 +109,7 @@ def check_same_queries(
     theirs: Mapping[str, Query],
     relabelled: str = _RELABEL,
 ) -> None:
-    """Raise when a query that two share is not the same question with the same labels, whoever gave them.
-
-    Args:
-        baseline: what the first is called.
-        common: its queries, by id.
-        name: what the second is called.
-        theirs: its queries, by id.
-        relabelled: what to do where labels differ, for the message.
-
-    Raises:
-        ConfigurationError: texts or labels differ; the message names the queries.
-    """
+    """Raise when a query that two share is not the same question with the same labels, whoever gave them."""
     shared = [(key, query, theirs[key]) for key, query in common.items() if key in theirs]
     for what, is_same in (("text", _same_text), ("labels", _same_labels)):
         changed = [key for key, query, other in shared if not is_same(query, other)]
@@ -137,7 +118,7 @@ def check_same_queries(
             whose = f" ({_whose(baseline, ours)}; {_whose(name, others)})" if str(ours) != str(others) else ""
             differ = "differ" if what == "labels" else "differs"
             raise ConfigurationError(
-                f"compare: the {what} of {_queries(len(changed))} {differ} between "
+                f"compare: the {what} of {counted(len(changed), 'question')} {differ} between "
                 f"{baseline!r} and {name!r}: found {named(changed)}{whose if what == 'labels' else ''}; "
                 f"expected the same {what} in all compared runs: {relabelled if what == 'labels' else _ASK_AGAIN}"
             )
@@ -147,7 +128,7 @@ def _differences(baseline: str, reference: Evaluation, name: str, evaluation: Ev
     """Say how two datasets differ beyond the questions and labels that they share."""
     ours, theirs = reference.dataset.query_by_id, evaluation.dataset.query_by_id
     notes = [
-        f"{who} was not asked {_queries(len(missing))} of {whose}: {named(missing)}"
+        f"{who} was not asked {counted(len(missing), 'question')} of {whose}: {named(missing)}"
         for who, whose, missing in (
             (name, baseline, [key for key in ours if key not in theirs]),
             (baseline, name, [key for key in theirs if key not in ours]),
@@ -232,10 +213,6 @@ def named(ids: Sequence[str]) -> str:
     return listed(ids, _SHOWN)
 
 
-def _queries(count: int) -> str:
-    return f"{count:,} " + ("question" if count == 1 else "questions")
-
-
 # Names of the compared systems, and which of them is the baseline.
 
 
@@ -244,11 +221,7 @@ _WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|MCP .*#(?P<tool>[^\s#]+)|[^
 
 
 def baseline_of(names: Sequence[str], baseline: str | int | None) -> str:
-    """Return the name of a system that is given by name or number; that of the first where none is given.
-
-    Raises:
-        ConfigurationError: no system has that name or number.
-    """
+    """Return the name of a system that is given by name or number; that of the first where none is given."""
     if baseline is None:
         return names[0]
     if isinstance(baseline, str) and baseline in names:

@@ -121,9 +121,6 @@ def tuned(
         repeats: how often.
         seed: of the folds.
         bound: how large a difference can be; None if there is no bound.
-
-    Raises:
-        ConfigurationError: fewer than two settings, too few queries for so many folds, or an argument out of range.
     """
     checked_integer("seed", seed, least=0), checked_integer("repeats", repeats, least=1)
     checked_integer("folds", folds, least=2)

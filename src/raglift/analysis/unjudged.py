@@ -91,10 +91,6 @@ class _Side:
         """Return the mean of the metric if some hits were relevant.
 
         Each is a fact of its own, found or not, so that recall and ideal rankings grow with it.
-
-        Args:
-            keys: the hits.
-            grade: of all of them.
         """
         own = self.first_ranks()
         place = {query.id: number for number, query in enumerate(self.evaluation.dataset.queries) if query.is_labelled}
@@ -180,12 +176,7 @@ def unjudged_of(
 
 
 def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
-    """Return what share of the first hits nobody judged, between what the metric lies for that, and what to label next.
-
-    Args:
-        found: of one system or of several.
-        shown: the systems whose figures are told; of one, an empty name is not.
-    """
+    """Return what share of the first hits nobody judged, the bounds of the metric for that, and what to label next."""
     shares = _listed(found.shares, shown, "{:.1%}".format)
     first = f"of the {_which(found.metric)}, {shares} have no label and count as irrelevant"
     figures = f"{mean_title(found.metric)} is {_listed(found.ranges, shown, _range_text)}"

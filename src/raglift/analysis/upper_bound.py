@@ -50,11 +50,7 @@ def _match_tables(evaluation: Evaluation) -> tuple[MatchTable, ...]:
 
 
 def depth_of(evaluation: Evaluation, k: int | None) -> int:
-    """Return a depth to look at: the one asked for, else the deepest that was scored.
-
-    Raises:
-        ConfigurationError: it is not a positive integer, or deeper than the candidates.
-    """
+    """Return a depth to look at: the one asked for, else the deepest that was scored."""
     candidates = int(evaluation.run.spec["candidates"])
     if k is None:
         return max((metric.k for metric in evaluation.scores.metrics if metric.k), default=candidates)
@@ -131,21 +127,12 @@ def best_facts(requirements: Sequence[Requirement], k: int) -> Best:
     Facts that share no chunk, not even by way of others, do not bear on each other: the chunks are shared out among
     such groups in the best way. Within a group every choice of k chunks is tried where there are few enough; otherwise
     there is a lower and an upper bound (`_bounds`), and where these differ the upper one is returned.
-
-    Args:
-        requirements: the facts of one query, each with its alternatives.
-        k: how many chunks.
     """
     return best_facts_at(requirements, (k,))[0]
 
 
 def best_facts_at(requirements: Sequence[Requirement], ks: Sequence[int]) -> list[Best]:
-    """Return `best_facts` for each of several k.
-
-    Args:
-        requirements: the facts of one query, each with its alternatives.
-        ks: how many chunks, at each depth.
-    """
+    """Return `best_facts` for each of several k."""
     touched = sum(any(each.covers for each in fact) for fact in requirements)
     if touched <= min(ks, default=0) and touched == sum(map(_by_one_chunk, requirements)):
         return [Best(touched, exact=True) for _ in ks]  # nothing to choose: by far the most queries
@@ -287,13 +274,7 @@ Overlaps: TypeAlias = "Mapping[tuple[int, int], Sequence[tuple[int, PassageMatch
 
 
 def requirements_of(query: Query, overlaps: Overlaps, rule: MatchRule) -> list[list[Alternative]]:
-    """Return the alternatives of each fact, with the chunks that contribute to them.
-
-    Args:
-        query: with its facts.
-        overlaps: which chunk covers which part of which passage.
-        rule: what counts as a match.
-    """
+    """Return the alternatives of each fact, with the chunks that contribute to them."""
     text = Text(rule)
     return [
         [
@@ -330,11 +311,6 @@ def attainable_facts(
 
     None if that is not known: the chunks are not, or the rule matches chunks that were not searched for (it is fuzzy,
     or folds texts in another way, or lets shorter chunks match).
-
-    Args:
-        queries: the labels.
-        inventory: the chunks that overlap a passage.
-        rule: what counts as a match.
     """
     found = attainable_passages(queries, inventory, rule)
     if found is None:

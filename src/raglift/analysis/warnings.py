@@ -44,17 +44,7 @@ def warnings_of(
     *,
     is_chosen: bool = False,
 ) -> list[str]:
-    """Return what a reader should be warned of, the gravest first.
-
-    Args:
-        systems: the evaluations, by name.
-        shared: the queries that all systems answered.
-        paired: the values.
-        rows: of the comparison, those of the primary metric first.
-        fairness: what was done because systems have different chunks.
-        unjudged: what hits that nobody judged can do to the verdict.
-        is_chosen: whether the baseline was chosen for its mean.
-    """
+    """Return what a reader should be warned of, the gravest first."""
     deciding = rows[: len(systems)]
     by_size = fairness is not None and fairness.decides
     return [
@@ -139,12 +129,7 @@ def _vocabulary_warning(known: Vocabulary) -> str | None:
 
 
 def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
-    """Say which hits of rerankers are not the candidates that they were given, and what has no lift for that.
-
-    Args:
-        run: what a system returned.
-        beyond: as `Evaluation.beyond_candidates`.
-    """
+    """Say which hits of rerankers are not the candidates that they were given, and what has no lift for that."""
     notes = []
     for stage in run.stages:
         found = stage.changed_hits
@@ -254,13 +239,7 @@ def _containment(systems: Mapping[str, Evaluation], lengths: Mapping[str, float]
 
 
 def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:
-    """Say so where the mean and the number of queries won point in opposite directions, of a significant difference.
-
-    Args:
-        row: of the primary metric.
-        name: what the row is of.
-        other: what it is compared with.
-    """
+    """Say so where the mean and the number of queries won point in opposite directions, of a significant difference."""
     found = row.difference
     if found is None or row.verdict not in ("better", "worse"):
         return []
@@ -273,13 +252,7 @@ def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> l
 
 
 def too_skewed_note(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:
-    """Say why a difference is too skewed to decide, and what would decide it.
-
-    Args:
-        row: of the primary metric.
-        name: what the row is of.
-        other: what it is compared with.
-    """
+    """Say why a difference is too skewed to decide, and what would decide it."""
     if row.difference is None or row.verdict != TOO_SKEWED:
         return []
     return [

@@ -61,20 +61,7 @@ class Settings:
 
 
 def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
-    """Print every step of the tutorial for one question or many.
-
-    Args:
-        dataset: queries with labels, and the documents.
-        questions: the queries to walk through; one is shown hit by hit.
-        settings: sizes and models.
-        console: where to print.
-
-    Returns:
-        The evaluation of the questions.
-
-    Raises:
-        ConfigurationError: there is no question, or a model or size cannot be used.
-    """
+    """Print every step of the tutorial for one question or many."""
     if not questions:
         raise ConfigurationError("walkthrough: found no question; expected at least one")
     retriever = _index(dataset, settings, console)

@@ -187,27 +187,3 @@ class Audit(Presentable):
             rows.append([*row, *((near.text, near.likeness) if near else (None, None))])
         frame = pd.DataFrame(rows, columns=[*columns, "nearest", "likeness"])
         return frame.astype({"places": "int64", "start": "Int64", "end": "Int64", "likeness": "float64"})
-
-    def chunkings_to_frame(self) -> pd.DataFrame:
-        """Return one row a chunker.
-
-        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, and `recall@k` and
-        `exact@k` for each k.
-        """
-        import pandas as pd
-
-        columns = ["chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS]
-        rows = []
-        for each in self.chunkings:
-            row: dict[str, object] = {
-                "chunker": each.name,
-                "chunks": each.chunks,
-                "mean_length": each.mean_length,
-                "read_in_part": each.read_in_part,
-                **{placement: each.count(placement) for placement in PLACEMENTS},
-            }
-            for at in each.attainable:
-                row |= {f"recall@{at.k}": at.recall, f"exact@{at.k}": at.exact}
-            rows.append(row)
-        frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
-        return frame.astype({"read_in_part": "Int64"})

@@ -8,13 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from raglift.errors import ConfigurationError
 from raglift.running.settings import positive
 from raglift.utilities.display import short_repr
+from raglift.utilities.replacing import unwritable
+
+if TYPE_CHECKING:
+    from raglift.cli.comparing import Rescore
+    from raglift.cli.measuring import Evaluate, Trace
+    from raglift.cli.pipeline import Gate
+    from raglift.types.dataset import Dataset
 
 PROFILES = ("default", "tutorial", "autorag", "trec", "llamaindex", "ragas")
 MATCH_RULES = ("containment", "coverage", "fuzzy")
@@ -254,12 +261,33 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def checked_budget(option: int | None) -> int | None:
-    """Return what `--budget` says, None if it is not given.
-
-    Raises:
-        ConfigurationError: it is not positive.
-    """
+    """Return what `--budget` says, None if it is not given."""
     return None if option is None else positive("--budget", option)
+
+
+def load_labels(source: str, request: Evaluate | Trace | Gate | Rescore) -> Dataset:
+    """Return a dataset, with the documents that the options of a command name."""
+    from raglift.datasets.loading import load_dataset
+
+    return load_dataset(source, documents=request.documents, encoding=request.encoding, include=request.include)
+
+
+def labels_if_named(source: str | None, request: Gate | Rescore, option: str) -> Dataset | None:
+    """Return the dataset that an option names; None without one, and then nothing may be said of documents."""
+    if source is not None:
+        return load_labels(source, request)
+    unused = "--documents" if request.documents is not None else "--include" if request.include else None
+    if unused is not None:
+        raise ConfigurationError(f"{unused}: found it without {option}; expected both: documents tell where labels are")
+    return None
+
+
+def require_writable(output: Path, written: Path | None = None) -> None:
+    """Raise unless what `--output` names, or what is written in it, can be written."""
+    if (hindrance := unwritable(written or output)) is not None:
+        raise ConfigurationError(
+            f"--output: found {output}; expected a place that can be written to: {hindrance} is none"
+        )
 
 
 def bounds_from(option: str, texts: tuple[str, ...]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import typer
 
 from raglift.auditing.dataset_audit import audit
-from raglift.auditing.records import KINDS, PLACEMENTS, Audit, ChunkingAudit, Finding, Place
+from raglift.auditing.records import KINDS, PLACEMENTS, Audit, ChunkingAudit, Finding
 from raglift.auditing.relabelling import Form, Relabelling, relabel
 from raglift.auditing.view import audit_view, faults_view
 from raglift.cli.arguments import CHUNKER
@@ -25,6 +25,7 @@ from raglift.rendering.document import Document
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.report.page.rendering import Page, write_page
+from raglift.updating.writing import place_json
 from raglift.utilities.display import lines_text, printable
 from raglift.utilities.limits import is_file, is_folder, is_there, user_path
 from raglift.utilities.validation import quoted
@@ -111,13 +112,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "where": finding.where,
         "severity": KINDS[finding.kind][0],
         **attributes(finding, "kind", "text", "detail"),
-        "places": [_place(place) for place in finding.places],
-        "nearest": near and {**_place(near.place), "text": near.text, "likeness": round(near.likeness, 4)},
+        "places": [place_json(place) for place in finding.places],
+        "nearest": near and {**place_json(near.place), "text": near.text, "likeness": round(near.likeness, 4)},
     }
-
-
-def _place(place: Place) -> dict[str, Any]:
-    return {"doc": place.doc_id, "start": place.start, "end": place.end}
 
 
 def _chunking(chunking: ChunkingAudit) -> dict[str, Any]:
@@ -130,11 +127,7 @@ def _chunking(chunking: ChunkingAudit) -> dict[str, Any]:
 
 
 def run_relabel(request: Relabel) -> None:
-    """Move literal texts to their locations, and write the new file.
-
-    Raises:
-        ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.
-    """
+    """Move literal texts to their locations, and write the new file."""
     path, out = _queries_file(request.source), request.output
     if is_there(out) and not request.overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")

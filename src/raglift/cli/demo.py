@@ -13,6 +13,7 @@ from rich.console import Console
 
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
+from raglift.cli.arguments import require_writable
 from raglift.cli.evaluate import chunker_of, indexed, numbered_steps, numbers_of_hits, system_of
 from raglift.cli.json_output import print_json
 from raglift.cli.measuring import Demo, Walkthrough
@@ -35,7 +36,6 @@ from raglift.types.dataset import Dataset
 from raglift.types.labels import Query
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_folder, is_there
-from raglift.utilities.replacing import unwritable
 from raglift.utilities.validation import nearest
 
 CORPUS = "lighthouse"
@@ -52,9 +52,6 @@ def run(request: Demo) -> None:
     """Evaluate on the demonstration corpus, save the run and its report, print what was found.
 
     Without `--retriever` that is with the bundled models, or with BM25 where what they need is not installed.
-
-    Raises:
-        ConfigurationError: the folder holds something else than an earlier demonstration, or cannot be written.
     """
     page, saved = request.output / "report.html", request.output / "run"
     _check_free(request.output, page, saved)
@@ -79,8 +76,7 @@ def _check_free(folder: Path, page: Path, saved: Path) -> None:
     """Raise now what would fail when all is measured."""
     if is_there(folder) and not is_folder(folder):
         raise ConfigurationError(f"--output: found the file {folder}; expected a folder, for the report and the run")
-    if (above := unwritable(page)) is not None:
-        raise ConfigurationError(f"--output: found {folder}; expected a place that can be written to: {above} is none")
+    require_writable(folder, page)
     if is_there(folder):
         from raglift.report.page.rendering import check_page_free
 

@@ -14,12 +14,11 @@ from typing import Any, cast
 
 from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
-from raglift.cli.arguments import checked_budget
+from raglift.cli.arguments import checked_budget, load_labels
 from raglift.cli.exits import Stopped
 from raglift.cli.measuring import Evaluate
 from raglift.cli.results import next_line, print_result
 from raglift.cli.saving import Unfinished, keep
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
@@ -48,9 +47,7 @@ _SIZE = "1000/100"
 def run(request: Evaluate) -> None:
     """Load, evaluate, save, print."""
     parts, settings = local_system(request), _settings(request)
-    dataset = load_dataset(
-        request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
-    )
+    dataset = load_labels(request.dataset, request)
     if request.output is not None:
         check_free(request.output, overwrite=request.overwrite)
     _check_system_options(request)
@@ -220,11 +217,7 @@ def indexed(dataset: Dataset, parts: LocalSystem) -> Any:
 
 
 def chunker_of(text: str) -> Chunker:
-    """Read `--chunker`: a name with its size and overlap, or the name alone.
-
-    Raises:
-        ConfigurationError: there is no such chunker.
-    """
+    """Read `--chunker`: a name with its size and overlap, or the name alone."""
     return chunker_by_name(f"{text}:{_SIZE}" if text in CHUNKERS else text)
 
 
@@ -241,11 +234,7 @@ def system_of(
 
 
 def depths(texts: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:
-    """Read `1`, `3`, `5`, `tokens(2000)`.
-
-    Raises:
-        ConfigurationError: something that is neither a positive integer nor a token budget.
-    """
+    """Read `1`, `3`, `5`, `tokens(2000)`."""
     found = tuple(k for k in map(parse_depth, texts) if k is not None)
     if not found or len(found) < len(texts):
         raise ConfigurationError(
@@ -256,11 +245,7 @@ def depths(texts: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:
 
 
 def numbers_of_hits(texts: Sequence[str]) -> tuple[int, ...]:
-    """Read `1`, `3`, `5`, `10`, where a token budget has no meaning.
-
-    Raises:
-        ConfigurationError: something that is not a positive integer.
-    """
+    """Read `1`, `3`, `5`, `10`, where a token budget has no meaning."""
     found = depths(texts)
     numbers = tuple(k for k in found if isinstance(k, int))
     if len(numbers) < len(found):

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import typer
 
-from raglift.cli.arguments import bounds_from, checked_budget
+from raglift.cli.arguments import bounds_from, checked_budget, labels_if_named
 from raglift.cli.exits import drop_output
 from raglift.cli.json_output import gate_json, print_json
 from raglift.cli.pipeline import Gate
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import GateError, without_commands
 from raglift.gating.deciding import GateResult, gate
@@ -23,7 +22,6 @@ from raglift.gating.view import gate_view
 from raglift.rendering.terminal import document_text, print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.results.sources import distinct_names
-from raglift.types.dataset import Dataset
 from raglift.utilities.limits import resolved, user_path
 
 _OPTIONS = {
@@ -68,7 +66,7 @@ def _decide(request: Gate) -> Outcome:
     minimum, maximum = bounds_from("--min", request.minimum), bounds_from("--max", request.maximum)
     evaluation = load_evaluation(request.run)
     baseline = None if request.baseline is None else load_evaluation(request.baseline)
-    dataset = _dataset(request)
+    dataset = labels_if_named(request.dataset, request, "--dataset")
     try:
         result = gate(
             evaluation,
@@ -105,18 +103,6 @@ def _tell(undecided: GateError, request: Gate) -> None:
         (sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
     with suppress(_Unwritten):
         _write_files(undecided, request)
-
-
-def _dataset(request: Gate) -> Dataset | None:
-    """Return the labelled set that the run should have answered whole."""
-    if request.dataset is None:
-        option = "--documents" if request.documents is not None else "--include" if request.include else None
-        if option is not None:
-            raise ConfigurationError(f"{option}: found it without --dataset; expected the labels that need documents")
-        return None
-    return load_dataset(
-        request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
-    )
 
 
 def _in_options(message: str) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from raglift.apps.generation.engine import MOST_TRIES, Generation, estimate_generation, generate, generation_view
 from raglift.apps.generation.questions import parse_styles
+from raglift.cli.arguments import require_writable
 from raglift.cli.json_output import attributes, print_json
 from raglift.cli.labels import Generate
 from raglift.cli.model_options import model_of, print_estimate, stoppable
@@ -19,7 +20,6 @@ from raglift.rendering.terminal import print_document
 from raglift.types.dataset import Dataset
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_there
-from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
 
 _LINES = (".jsonl", ".ndjson")
@@ -74,9 +74,7 @@ def _checked_output(request: Generate) -> Path:
     if is_there(output) and not (request.overwrite and is_file):
         way = "--overwrite" if is_file else "a folder that is not there yet: none is replaced"
         raise ConfigurationError(f"{output}: found something that is already there; expected a new name, or {way}")
-    folder = unwritable(output)
-    if folder is not None:
-        raise ConfigurationError(f"--output: found {output}; expected a place that can be written to: {folder} is none")
+    require_writable(output)
     return output
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from raglift.cli.arguments import require_writable
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import attributes, print_json
 from raglift.cli.labels import Grade, Sample
@@ -32,19 +33,13 @@ from raglift.results.evaluation import Evaluation
 from raglift.types.documents import Document
 from raglift.utilities.display import counted, printable
 from raglift.utilities.limits import is_folder, is_there
-from raglift.utilities.replacing import unwritable
 from raglift.utilities.threads import require_concurrency
 
 _USUAL_SCALE = 3
 
 
 def run(request: Grade) -> None:
-    """Pool, estimate, ask, write, print.
-
-    Raises:
-        ConfigurationError: an option that cannot be used; nothing was asked.
-        RunError: a folder that holds no evaluation and no sweep.
-    """
+    """Pool, estimate, ask, write, print."""
     require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     if request.output is not None or not request.estimate:
@@ -159,9 +154,7 @@ def _check_output(output: Path | None, what: str, *, overwrite: bool) -> Path:
         raise ConfigurationError(f"--output: found {found}; expected the .jsonl file that the {what} are written to")
     if is_folder(output) or (is_there(output) and not overwrite):
         raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
-    folder = unwritable(output)
-    if folder is not None:
-        raise ConfigurationError(f"--output: found {output}; expected a place that can be written to: {folder} is none")
+    require_writable(output)
     return output
 
 
@@ -192,12 +185,7 @@ def _say(text: str) -> None:
 
 
 def run_sample(request: Sample) -> None:
-    """Pool, draw, write.
-
-    Raises:
-        ConfigurationError: an option that cannot be used; nothing is written.
-        RunError: a folder that holds no evaluation and no sweep.
-    """
+    """Pool, draw, write."""
     output = _check_output(request.output, "pairs", overwrite=request.overwrite)
     sample = sample_for_grading(
         load_runs(request.runs),

@@ -12,35 +12,16 @@ from raglift.errors import ConfigurationError
 from raglift.grading.batch import Estimate
 from raglift.llm.language_models import LanguageModel, language_model
 from raglift.utilities.display import printable, short_repr
-from raglift.utilities.retrying import RetryPolicy
 
 
-def model_of(
-    model: str, temperature: str, *, retry_policy: RetryPolicy | None = None, to_estimate: bool = False
-) -> LanguageModel:
-    """Return what `--model` and `--temperature` say.
-
-    Args:
-        model: as `language_model` takes it.
-        temperature: a number, or `default`.
-        retry_policy: how often a request is made again, and how long is waited before.
-        to_estimate: whether it is only estimated what asking would take, which needs no key.
-
-    Raises:
-        ConfigurationError: an option cannot be used, or the model's key is missing (`MissingKey`).
-    """
-    return language_model(
-        model, temperature=_temperature(temperature), retry_policy=retry_policy, to_estimate=to_estimate
-    )
+def model_of(model: str, temperature: str, *, to_estimate: bool = False) -> LanguageModel:
+    """Return what `--model` and `--temperature` say."""
+    return language_model(model, temperature=_temperature(temperature), to_estimate=to_estimate)
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Say how to continue if Ctrl-C stops what the block asks a model.
-
-    Raises:
-        Stopped: Ctrl-C.
-    """
+    """Say how to continue if Ctrl-C stops what the block asks a model."""
     try:
         yield
     except KeyboardInterrupt:

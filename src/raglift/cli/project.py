@@ -56,11 +56,7 @@ class Project:
 
 
 def find_project() -> Project | None:
-    """Return the settings of the nearest pyproject.toml with `[tool.raglift]`, from the working folder upwards.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or a setting is unknown or of the wrong type; every fault is named.
-    """
+    """Return the settings of the nearest pyproject.toml with `[tool.raglift]`, from the working folder upwards."""
     try:
         here = Path.cwd()
         files = [folder / _FILE for folder in (here, *here.parents) if is_file(folder / _FILE)]

@@ -36,12 +36,7 @@ _PAGES = "reports"
 
 
 def run(request: Report) -> None:
-    """Load, and write one report: of one evaluation, of several, of a sweep, or the index of a folder of runs.
-
-    Raises:
-        ConfigurationError: an option that does not go with what is reported, or a path that cannot be written.
-        RunError: a folder that holds no evaluation and no sweep.
-    """
+    """Load, and write one report: of one evaluation, of several, of a sweep, or the index of a folder of runs."""
     form = _form(request)
     if form not in FORMATS:
         raise ConfigurationError(f"--format: found {form!r}; expected one of {', '.join(FORMATS)}")

@@ -23,12 +23,7 @@ from raglift.utilities.limits import user_path
 
 
 def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:
-    """Return the evaluations by name: those of the folders, or the finished cells of a sweep.
-
-    Raises:
-        ConfigurationError: the folder of a sweep among others, or a sweep of which no cell is finished.
-        RunError: a folder that holds no evaluation and no sweep.
-    """
+    """Return the evaluations by name: those of the folders, or the finished cells of a sweep."""
     sweeps = [folder for folder in folders if SweepFolder(user_path(folder)).exists()]
     if not sweeps:
         opened = [load_evaluation(folder) for folder in folders]
@@ -48,17 +43,7 @@ def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:
 def keep(
     evaluation: Evaluation, folder: Path | None, *, overwrite: bool, show: Callable[[], None] = lambda: None
 ) -> None:
-    """Save an evaluation if a folder is named; what cannot be saved there is shown, and saved elsewhere.
-
-    Args:
-        evaluation: what was measured, which may have taken hours.
-        folder: where to; None for nowhere.
-        overwrite: replace an evaluation that is already there.
-        show: prints it, if it would not be printed because of the error.
-
-    Raises:
-        RunError: it cannot be saved there; the message says where it is.
-    """
+    """Save an evaluation if a folder is named; what cannot be saved there is shown, and saved elsewhere."""
     if folder is None:
         return
     # Before anything is printed: whoever reads the table may stop reading, as `head` does
@@ -97,11 +82,7 @@ class Unfinished:
         return cls(folder, folder / content_key(identity_of(request.system, request.mapping)).hex()[:16])
 
     def begin(self, *, resume: bool, overwrite: bool) -> None:
-        """Raise unless the folder is free, or what is in it may be used or removed.
-
-        Raises:
-            RunError: a run was stopped that is not to be continued.
-        """
+        """Raise unless the folder is free, or what is in it may be used or removed."""
         if resume:
             return
         if self.holds_answers and not overwrite:

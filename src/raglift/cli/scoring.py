@@ -7,13 +7,13 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import cast
 
+from raglift.cli.arguments import labels_if_named
 from raglift.cli.comparing import Rescore
 from raglift.cli.evaluate import depths
 from raglift.cli.json_output import print_json
 from raglift.cli.pipeline import Export, Metrics, Track
 from raglift.cli.results import print_result
 from raglift.cli.saving import keep
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.listing import MeasureEntry, MeasureList, list_measures, show_measure
@@ -25,7 +25,6 @@ from raglift.running.spec import named_in_spec
 from raglift.storage.rankings.exporting import export
 from raglift.storage.rankings.forms import WrittenForm
 from raglift.storage.saving import check_free
-from raglift.types.dataset import Dataset
 from raglift.types.metric import Metric
 from raglift.utilities.limits import resolved, user_path
 
@@ -47,13 +46,7 @@ def run_export(request: Export) -> None:
 
 
 def run_track(request: Track) -> None:
-    """Track saved evaluations, and sweeps, each as it is and named as its folder.
-
-    Raises:
-        ConfigurationError: no tracker, or one that is not known.
-        RunError: a folder that holds no evaluation and no sweep; nothing was tracked.
-        TrackingFailed: a tracker failed.
-    """
+    """Track saved evaluations, and sweeps, each as it is and named as its folder."""
     from raglift.apps.tracking.tracking import track
     from raglift.sweep.engine import load_sweep_result
     from raglift.sweep.folder import SweepFolder
@@ -85,7 +78,7 @@ def rescore_run(request: Rescore) -> None:
 
 
 def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:
-    known, labels = evaluation.scores.metrics, _labels(request)
+    known, labels = evaluation.scores.metrics, labels_if_named(request.labels, request, "--labels")
     measures: list[Metric | str] = [*request.metrics]
     if request.ks:
         ks = depths(request.ks)
@@ -103,20 +96,6 @@ def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:
     spec = {key: value for key, value in found.run.spec.items() if key != "metrics"}
     spec |= named_in_spec(evaluation.run.spec.get("metrics", ()))
     return replace(found, run=replace(found.run, spec=spec))
-
-
-def _labels(request: Rescore) -> Dataset | None:
-    """Return other labels; None for those of the run."""
-    if request.labels is not None:
-        return load_dataset(
-            request.labels, documents=request.documents, encoding=request.encoding, include=request.include
-        )
-    option = "--documents" if request.documents is not None else "--include" if request.include else None
-    if option is not None:
-        raise ConfigurationError(
-            f"{option}: found it without --labels; expected both: documents tell where other labels stand"
-        )
-    return None
 
 
 def _without_chunks(measures: list[Metric | str]) -> list[Metric | str]:
@@ -141,11 +120,7 @@ def _rule(evaluation: Evaluation, request: Rescore) -> MatchRule | None:
 
 
 def list_metrics(request: Metrics) -> None:
-    """Print all measures, or one.
-
-    Raises:
-        ConfigurationError: no measure has that name.
-    """
+    """Print all measures, or one."""
     found = list_measures() if request.name is None else show_measure(request.name)
     if request.as_json:
         print_json(found)

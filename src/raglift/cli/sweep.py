@@ -41,7 +41,8 @@ _SOME_FAILED = 1
 
 def run(request: RunSweep) -> None:
     """Check, plan, run, print; of a sweep's folder, print what is there."""
-    _check(request)
+    if request.margin is not None:
+        checked_margin(request.margin)
     if is_folder(request.file):
         show(request)
         return
@@ -75,12 +76,6 @@ def run(request: RunSweep) -> None:
         sys.exit(_SOME_FAILED)
 
 
-def _check(request: RunSweep) -> None:
-    """Raise where options do not go together, or are out of range."""
-    if request.margin is not None:
-        checked_margin(request.margin)
-
-
 def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
     try:
         return run_sweep(
@@ -96,12 +91,7 @@ def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
 
 
 def show(request: RunSweep) -> None:
-    """Print what is finished of a sweep.
-
-    Raises:
-        ConfigurationError: it is to be planned or run, which needs its file.
-        RunError: the folder is not that of a sweep, or is damaged.
-    """
+    """Print what is finished of a sweep."""
     if request.plan or request.resume or request.output is not None:
         option = "--plan" if request.plan else "--resume" if request.resume else "--output"
         raise ConfigurationError(

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from raglift.cli.arguments import load_labels
 from raglift.cli.evaluate import depths
 from raglift.cli.json_output import print_json
 from raglift.cli.measuring import Trace
 from raglift.cli.results import as_json, next_line, print_result
 from raglift.cli.saving import keep
-from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.matching.rule import MatchRule
 from raglift.rendering.document import Detail
@@ -41,9 +41,7 @@ _LOOKS_EACH, _STRAGGLERS = 0.1, 1.0
 def run(request: Trace) -> None:
     """Read traces, or receive them, evaluate, save, print."""
     _check(request)
-    dataset = load_dataset(
-        request.data, documents=request.documents, encoding=request.encoding, include=request.include
-    )
+    dataset = load_labels(request.data, request)
     settings = _settings(request)
     if request.output is not None:
         check_free(request.output, overwrite=request.overwrite)

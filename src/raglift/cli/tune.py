@@ -23,11 +23,7 @@ _THRESHOLD_ONLY = ("risk", "delta", "stage")
 
 
 def run(request: Tune) -> None:
-    """Choose settings or a threshold on saved runs, and print them.
-
-    Raises:
-        ConfigurationError: runs or options that do not go together, or are out of range.
-    """
+    """Choose settings or a threshold on saved runs, and print them."""
     if request.threshold:
         abstention = _threshold(request)
         _show(abstention, _threshold_as_json(abstention), request)

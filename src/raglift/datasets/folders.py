@@ -154,11 +154,7 @@ class _Notes:
 
 
 def read_file(path: Path, faults: list[Fault], encoding: str | None = None) -> tuple[Document, ...]:
-    """Return the document that a text, PDF or DOCX file is; a fault if it is none.
-
-    Raises:
-        MissingDependency: what reads it is not installed.
-    """
+    """Return the document that a text, PDF or DOCX file is; a fault if it is none."""
     notes = _Notes()
     documents = _read_files({path.name: path}, faults, notes, encoding)
     if notes.empty:
@@ -172,11 +168,7 @@ def read_file(path: Path, faults: list[Fault], encoding: str | None = None) -> t
 def read_folder(
     folder: Path, include: Sequence[str], faults: list[Fault], encoding: str | None = None
 ) -> tuple[Document, ...]:
-    """Return the documents in the files below a folder, in the order of their paths, which are the ids.
-
-    Raises:
-        MissingDependency: a pattern includes a file, and what reads it is not installed.
-    """
+    """Return the documents in the files below a folder, in the order of their paths, which are the ids."""
     files, outside = _files_below(folder)
     location = Location(str(folder), faults)
     included = _matching(files, include, location)
@@ -233,11 +225,7 @@ def _matching(files: Mapping[str, Path], include: Sequence[str], location: Locat
 def _is_read(file: Path) -> bool:
     """Whether a file of a folder is read without having been asked for."""
     suffix = file.suffix.lower()
-    return suffix in _TEXTS or (suffix in READERS and _is_installed(suffix))
-
-
-def _is_installed(suffix: str) -> bool:
-    return find_spec(PACKAGES[suffix]) is not None
+    return suffix in _TEXTS or (suffix in READERS and find_spec(PACKAGES[suffix]) is not None)
 
 
 def _read_files(

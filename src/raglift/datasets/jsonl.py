@@ -50,10 +50,6 @@ def resolve_queries(
         tolerant: whether an anchor may be resolved to words that differ from it a little.
         partly: whether labels that do not resolve are left out, with the facts and queries that lose all of theirs;
             otherwise they are faults.
-
-    Raises:
-        DatasetError: anything in the file is malformed, or does not resolve, or no label resolves at all; every fault
-            is listed.
     """
     faults: list[Fault] = []
     location = Location(path.name, faults)

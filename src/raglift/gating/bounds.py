@@ -42,11 +42,7 @@ class Bound:
 def bounds_of(
     minimum: Mapping[str, float | str] | None, maximum: Mapping[str, float | str] | None, stages: Sequence[str]
 ) -> tuple[Bound, ...]:
-    """Return what is asked for, minima first, in the order given.
-
-    Raises:
-        ConfigurationError: no such figure or stage, a bound that it cannot have, or the same figure twice.
-    """
+    """Return what is asked for, minima first, in the order given."""
     found: list[Bound] = []
     for argument, asked in (("minimum", minimum), ("maximum", maximum)):
         if asked is not None and not isinstance(asked, Mapping):
@@ -65,12 +61,7 @@ def bounds_of(
 
 
 def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
-    """Return the metrics that must not be worse than the baseline's.
-
-    Raises:
-        ConfigurationError: something that is not a measure of quality, a stage, or a metric twice, as p is corrected
-            over how many there are.
-    """
+    """Return the metrics that must not be worse than the baseline's."""
     given = [metrics] if isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable) else list(metrics)
     found: dict[Metric, None] = {}
     for one in given:
@@ -91,15 +82,7 @@ def compared_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
 
 
 def checked_margin(margin: float, metrics: Sequence[Metric] = ()) -> float:
-    """Return how large a drop may be.
-
-    Args:
-        margin: as it was given.
-        metrics: those whose drops are held against it.
-
-    Raises:
-        ConfigurationError: not a number of 0 or more, or so large that no drop could pass it.
-    """
+    """Return how large a drop may be."""
     is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
     if not is_number or not math.isfinite(_as_float(margin)) or margin < 0.0:
         raise ConfigurationError(f"margin: found {short_repr(margin)}; expected a number of 0 or more, as 0.01")

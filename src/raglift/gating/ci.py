@@ -35,14 +35,7 @@ def gate_junit(result: GateResult) -> str:
 
 
 def _junit_xml(run: str, findings: Sequence[Finding], printed: str, kind: Literal["failure", "error"]) -> str:
-    """Return JUnit XML of what was found, and of what the command printed.
-
-    Args:
-        run: what the run is called.
-        findings: a test case each.
-        printed: the output.
-        kind: what a case is that did not pass: a failure, or an error where it could not be checked.
-    """
+    """Return JUnit XML of what was found, and of what the command printed."""
     broken = sum(not found.passed for found in findings)
     counts = {"tests": len(findings), "failures": 0, "errors": 0, "skipped": 0, f"{kind}s": broken}
     attributes = {"name": _SUITE} | {name: str(count) for name, count in counts.items()}

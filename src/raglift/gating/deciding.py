@@ -161,11 +161,7 @@ def gate(
 
 
 def _check_given(evaluation: object, baseline: object, dataset: object) -> None:
-    """Raise unless what is given is what it should be.
-
-    Raises:
-        ConfigurationError: something else, as the folder of an evaluation.
-    """
+    """Raise unless what is given is what it should be."""
     for name, given in (("evaluation", evaluation), ("baseline", baseline)):
         if not isinstance(given, Evaluation) and not (name == "baseline" and given is None):
             raise ConfigurationError(

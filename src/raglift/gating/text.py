@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from raglift.analysis.shared_queries import named
 from raglift.gating.records import ROUNDING, Check, Outcome, Regression
 from raglift.metrics.computing import mean_title
-from raglift.report.format import decimals_of, difference_text, level, number_text, p_equation
+from raglift.report.format import decimals_of, difference_text, number_text, p_equation
 from raglift.report.sentences import detectable_effect_text
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
-    from raglift.analysis.paired_statistics import Method
     from raglift.gating.deciding import GateResult
     from raglift.types.rankings import Hit
 
@@ -99,11 +98,6 @@ def regression_sentence(one: Regression) -> str:
         else f"; {detectable_effect_text(f'{one.minimum_detectable_effect:.3f}')}"
     )
     return f"{name} dropped, but not significantly: {figures}{seen}"
-
-
-def method_sentence(method: Method) -> str:
-    """Return how the differences were tested."""
-    return f"{method.text}; seed {method.seed}; confidence {level(method)}"
 
 
 def check_notes(check: Check) -> tuple[str, ...]:

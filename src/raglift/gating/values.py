@@ -24,16 +24,7 @@ _WORST = 10
 
 
 def with_metrics(evaluation: Evaluation, metrics: Sequence[Metric], whose: str) -> Evaluation:
-    """Return an evaluation that has scored some metrics, scored again where it had not.
-
-    Args:
-        evaluation: of the run.
-        metrics: what is needed.
-        whose: the run or the baseline, for the message.
-
-    Raises:
-        ConfigurationError: a metric deeper than the run's candidates, or one that needs what the run does not have.
-    """
+    """Return an evaluation that has scored some metrics, scored again where it had not."""
     lacking = [metric for metric in dict.fromkeys(metrics) if metric not in evaluation.scores.metrics]
     if not lacking:
         return evaluation

@@ -14,7 +14,6 @@ from raglift.gating.text import (
     failed_sentence,
     found_text,
     hit_words,
-    method_sentence,
     missing_sentence,
     ranks_text,
     regression_sentence,
@@ -24,7 +23,7 @@ from raglift.gating.text import (
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, table_from
 from raglift.report.cells import change_cell
-from raglift.report.format import decimals_of, level, number_text, p_text, stage_title
+from raglift.report.format import decimals_of, level, method_text, number_text, p_text, stage_title
 from raglift.utilities.display import counted, excerpt
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def _sections(result: GateResult) -> Iterator[Section]:
         caption, method = "Each metric in the baseline and in the run", result.method
         percent = "" if method is None else level(method)
         table = table_from(_REGRESSIONS, result.regressions, caption, confidence=percent)
-        how = [] if method is None else [f"{method_sentence(method)}."]
+        how = [] if method is None else [f"{method_text(method)}."]
         yield Section("Against the baseline", (*sentences, *how), (table,))
     shown: dict[str, int] = {}
     for one in result.regressions:
@@ -141,12 +140,7 @@ _REGRESSIONS: tuple[Column[Regression], ...] = (
 
 
 def _regressed_sections(one: Regression, shown: dict[str, int]) -> Iterator[Section]:
-    """Yield the queries that did worse; with both rankings where that failed the gate.
-
-    Args:
-        one: a metric against the baseline.
-        shown: for each query whose rankings were shown, their depth; more are added.
-    """
+    """Yield the queries that did worse; with both rankings where that failed the gate."""
     if not one.regressed:
         return
     heading = f"{counted(len(one.regressed), 'question')} did worse in {title(one.metric)} than with the baseline"

@@ -126,13 +126,7 @@ def raw_agreement(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
 def relevant_or_not(
     matrices: NDArray[np.float64], first: NDArray[np.bool_], second: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return matrices of two grades: relevant or not.
-
-    Args:
-        matrices: shape (n, grades, grades).
-        first: which grades of the first judge are relevant.
-        second: which of the second.
-    """
+    """Return matrices of two grades: relevant or not."""
     rows, columns = (np.stack([~relevant, relevant]).astype(np.float64) for relevant in (first, second))
     return rows @ matrices @ columns.T
 

@@ -230,11 +230,7 @@ def _asked(
 
 
 def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, left: int) -> None:
-    """Do not go on where every other prompt would fail too.
-
-    Raises:
-        ModelUnavailable: the failure is of the provider, or there were only failures so far.
-    """
+    """Do not go on where every other prompt would fail too."""
     if isinstance(failure, ModelUnavailable):
         before = f". {answered:,} prompts were answered before, and their answers are kept" if answered else ""
         raise ModelUnavailable(f"{failure}{before}")

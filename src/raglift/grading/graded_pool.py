@@ -41,11 +41,7 @@ def is_sum_over_hits(metric: Metric) -> bool:
 
 
 def weight_of(metric: Metric) -> Callable[[int], float]:
-    """Return what a hit weighs at a rank: 1/k of Precision, 1/log2(rank + 1) of DCG, (1 − p) p^(rank − 1) of RBP.
-
-    Raises:
-        ConfigurationError: the metric is no sum over hits.
-    """
+    """Return what a hit weighs at a rank: 1/k of Precision, 1/log2(rank + 1) of DCG, (1 − p) p^(rank − 1) of RBP."""
     k = metric.k
     if k is None or not is_sum_over_hits(metric):
         raise ConfigurationError(
@@ -103,9 +99,6 @@ def values_by_query(
         system: as in the pool.
         queries: the numbers of the queries in the pool.
         relevant_from: the lowest grade that is relevant; lower ones count as 0.
-
-    Raises:
-        ConfigurationError: the metric needs more than ids and grades, such as the texts.
     """
     rankings, relevant = {}, {}
     for number in queries:

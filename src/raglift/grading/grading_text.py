@@ -91,14 +91,7 @@ class GradingSummary(Presentable):
 def summarize(
     graded: Graded, evaluations: Evaluations | None, *, relevant_from: int = 1, fill: bool = False
 ) -> GradingSummary:
-    """Return what the grades come to.
-
-    Args:
-        graded: the grades.
-        evaluations: those that were pooled, to be scored under the labels; or none.
-        relevant_from: the lowest grade that makes a passage of a fact.
-        fill: keep the labels that the queries have.
-    """
+    """Return what the grades come to."""
     rule = rule_of(next(iter(systems_of(evaluations).values()))[0]) if evaluations else None
     labels = graded.to_dataset(relevant_from=relevant_from, fill=fill, rule=rule)
     people = [labels_of_people(entry.query) for entry in graded.pool.queries]

@@ -31,11 +31,6 @@ def label_grades(
 
     It is the highest grade of a passage that the chunk matches; 0 where it matches none, and is or lies inside what was
     judged irrelevant; None if the labels do not cover it.
-
-    Args:
-        pool: the pairs.
-        queries: the labels, found by the queries' ids; a query that is not among them has none.
-        rule: what counts as a match; containment by default.
     """
     rule = rule or MatchRule()
     text = Text(rule)
@@ -90,11 +85,7 @@ class Pool:
 
 
 def check_pool(pool: object) -> None:
-    """Raise unless something is a pool.
-
-    Raises:
-        ConfigurationError: it is something else, such as an evaluation.
-    """
+    """Raise unless something is a pool."""
     if not isinstance(pool, Pool):
         found = f"found {type(pool).__module__}.{type(pool).__qualname__}"
         raise ConfigurationError(f"pool: {found}; expected a Pool, as pool(evaluation) makes one")
@@ -141,9 +132,6 @@ def systems_of(
     """Return each system by name, with its evaluation and the number of its stage: one a run and stage.
 
     Runs are called as `compare` calls them, unless a mapping names them; where there is one, a stage's name is enough.
-
-    Raises:
-        ConfigurationError: there is none, or something else.
     """
     sources: object = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
     found = list(

@@ -62,15 +62,7 @@ ANSWERS_FROM = {3: 2, 5: 3}
 
 
 def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
-    """Return the prompt that asks for a grade; its version follows from the rubric too.
-
-    Args:
-        scale: the highest grade, 3 or 5.
-        rubric: what each grade means, in words, or a file of them; by default raglift's own.
-
-    Raises:
-        ConfigurationError: another scale, or a rubric that cannot be read, or holds no words.
-    """
+    """Return the prompt that asks for a grade; its version follows from the rubric too."""
     if scale not in SCALES:
         raise ConfigurationError(f"scale: found {scale!r}; expected {' or '.join(map(str, SCALES))}, the highest grade")
     if isinstance(rubric, Path):
@@ -80,22 +72,14 @@ def relevance_prompt(scale: int, rubric: str | Path | None = None) -> Prompt:
 
 
 def check_relevant_from(grade: int, scale: int) -> None:
-    """Raise where a grade cannot be the lowest that counts as relevant.
-
-    Raises:
-        ConfigurationError: it is not a grade of the scale, or 0.
-    """
+    """Raise where a grade cannot be the lowest that counts as relevant."""
     if grade not in range(1, scale + 1):
         expected = f"an integer from 1 to {scale}, the highest grade"
         raise ConfigurationError(f"relevant_from: found {grade!r}; expected {expected}")
 
 
 def read_rubric(path: Path) -> str:
-    """Return the words of a rubric's file.
-
-    Raises:
-        ConfigurationError: it cannot be read, is not text, is empty or too long.
-    """
+    """Return the words of a rubric's file."""
     try:
         text = user_path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

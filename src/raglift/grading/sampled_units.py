@@ -51,16 +51,7 @@ class SampledUnits:
 
 
 def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) -> SampledUnits:
-    """Return what of a pool people graded.
-
-    Args:
-        pairs: what the model graded, or is to grade.
-        sample: what people graded.
-        scale: the highest grade of the model; None if it is not known.
-
-    Raises:
-        ConfigurationError: the sample is of other pairs, its grades are not on the scale, or are too few.
-    """
+    """Return what of a pool people graded."""
     k = sample.k or pairs.depth
     if k > pairs.depth:
         raise ConfigurationError(
@@ -134,11 +125,7 @@ def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: Hum
 
 
 def _graded_in_order(sample: HumanSample) -> list[SampledPair]:
-    """Return the graded pairs: all, or the first ones, which are a sample too.
-
-    Raises:
-        ConfigurationError: some in between have no grade: who leaves out what is hard to grade biases the rest.
-    """
+    """Return the graded pairs: all, or the first ones, which are a sample too."""
     pairs = list(sample.pairs)
     graded = [pair for pair in pairs if pair.grade is not None]
     count = len(graded)
@@ -160,11 +147,7 @@ def _graded_in_order(sample: HumanSample) -> list[SampledPair]:
 
 
 def _drawn_queries(pairs: Pool, frame: Sequence[tuple[int, int]], graded: Sequence[SampledPair]) -> tuple[int, ...]:
-    """Return the numbers of the sampled queries among those with pairs.
-
-    Raises:
-        ConfigurationError: a query of which only some pairs are graded.
-    """
+    """Return the numbers of the sampled queries among those with pairs."""
     wanted: dict[str, int] = {}
     for query, _ in frame:
         wanted[pairs.queries[query].query.id] = wanted.get(pairs.queries[query].query.id, 0) + 1
@@ -182,11 +165,7 @@ def _drawn_queries(pairs: Pool, frame: Sequence[tuple[int, int]], graded: Sequen
 
 
 def metrics_to_correct(metrics: Sequence[Metric | str] | None, units: SampledUnits) -> tuple[Metric, ...]:
-    """Return the metrics to correct.
-
-    Raises:
-        ConfigurationError: one that cannot be corrected from what was sampled, with the reason.
-    """
+    """Return the metrics to correct."""
     usual = ("ndcg", "rr", "precision") if units.by_query else ("precision", "dcg")
     chosen = tuple(as_metric(each) for each in (metrics or [f"{name}@{units.k}" for name in usual]))
     for metric in chosen:

@@ -112,11 +112,7 @@ def _say(text: str) -> None:
 
 
 def _check_server(added: Mapping[str, str]) -> None:
-    """Raise if a server and a key to it are from two places, `.env` and the environment.
-
-    Raises:
-        ConfigurationError: they are.
-    """
+    """Raise if a server and a key to it are from two places, `.env` and the environment."""
     known = {**os.environ, **added}
     url = known.get(_SERVER, "").strip()
     if not url or _is_here(url):

@@ -19,13 +19,7 @@ _NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 
 
 class LangChainModel:
-    """A LangChain chat model as a LanguageModel; the model is used as it is, and not changed.
-
-    Args:
-        chat: the model.
-        retry_policy: how often a request is made again, and how long is waited before.
-        name: as `openai:gpt-4o-mini`; by default as LangChain calls the model.
-    """
+    """A LangChain chat model as a LanguageModel; the model is used as it is, and not changed."""
 
     def __init__(self, chat: Any, retry_policy: RetryPolicy, *, name: str | None = None) -> None:
         self._chat = chat
@@ -53,7 +47,7 @@ class LangChainModel:
             ModelOutputError: no usable answer came.
         """
         structured = self._structured(form)
-        messages = _messages(prompt)
+        messages = [("system", encodable(prompt.system)), ("user", encodable(prompt.user))]
         return ask_in_form(lambda: _asked(structured, messages), form, self._chat, self.name, self._retry_policy)
 
     def _structured(self, form: type[Form]) -> Any:
@@ -76,19 +70,7 @@ class LangChainModel:
 
 
 def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, to_estimate: bool = False) -> Any:
-    """Return the LangChain chat model for `provider:model`, which does not itself ask again.
-
-    Args:
-        name: `provider:model`.
-        temperature: None leaves it to the provider.
-        timeout: the most seconds for one request.
-        to_estimate: nothing is going to be asked, so no key is needed.
-
-    Raises:
-        ConfigurationError: the name or a setting cannot be used.
-        MissingKey: the provider's API key is not set.
-        MissingDependency: LangChain, or the provider's package, is not installed.
-    """
+    """Return the LangChain chat model for `provider:model`, which does not itself ask again."""
     provider, colon, model = name.partition(":")
     if not (provider and colon and model.strip()):
         raise ConfigurationError(f"model: found {name!r}; expected provider:model, as openai:gpt-4o-mini")
@@ -122,11 +104,7 @@ def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, 
 
 
 def _asked(structured: Any, messages: list[tuple[str, str]]) -> RawReply:
-    """Ask once.
-
-    Raises:
-        BadReply: what came cannot be read.
-    """
+    """Ask once."""
     try:
         found = structured.invoke(messages)
     except Exception as error:
@@ -143,10 +121,6 @@ def _asked(structured: Any, messages: list[tuple[str, str]]) -> RawReply:
     tokens = Usage(usage.get("input_tokens", 0), usage.get("output_tokens", 0))
     content = found.tool_calls[0]["args"] if found.tool_calls else str(found.text)
     return RawReply(content, tokens, _refusal(found), _finish_reason(found))
-
-
-def _messages(prompt: FilledPrompt) -> list[tuple[str, str]]:
-    return [("system", encodable(prompt.system)), ("user", encodable(prompt.user))]
 
 
 def _finish_reason(message: Any) -> str | None:

@@ -83,13 +83,6 @@ def ask_in_form(
 ) -> Reply[Form]:
     """Return an answer in a form, asking again while it is worth it.
 
-    Args:
-        request: asks once.
-        form: what the answer must be.
-        client: what asks, for the keys that it holds.
-        name: the model, for messages.
-        retry_policy: how often is asked again, and how long is waited before.
-
     Raises:
         ModelOutputError: no usable answer came; its `usage` says what was billed.
     """

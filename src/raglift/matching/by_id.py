@@ -53,10 +53,6 @@ def match_ids(
     Returns:
         The judgments of the queries of `relevant`, in its order; those without a relevant id have no facts. They hold
         no `rankings`.
-
-    Raises:
-        DatasetError: an id that is not a text, a grade that is not an integer, or something else than a list where a
-            ranking is wanted; every fault is listed.
     """
     faults: list[Fault] = []
     grades = _read_labels(relevant, Location("relevant", faults))

@@ -42,11 +42,6 @@ def find_places(passages: Sequence[Passage], documents: Sequence[Document], *, u
 
     A passage whose offsets are true is there and nowhere else. Any other is wherever its normalized text occurs: in its
     own document if it names one, else in all of them. A chunk-id label has no place.
-
-    Args:
-        passages: the passages.
-        documents: the source texts.
-        unicode_folding: as in `normalize`.
     """
     numbers = {document.id: number for number, document in enumerate(documents)}
     rows: list[tuple[int, int, int, int]] = []

@@ -39,23 +39,12 @@ _TOLERANCE = 1e-9
 
 
 def characters_needed(text: str, rule: MatchRule) -> int:
-    """Return how many characters of a passage must be covered for its fact to be satisfied; 1 or more.
-
-    Args:
-        text: the normalized text of the passage.
-        rule: a rule by coverage.
-    """
+    """Return how many characters of a passage must be covered for its fact to be satisfied; 1 or more."""
     return max(1, math.ceil((rule.threshold or 0) * len(text) - _TOLERANCE))
 
 
 def is_enough(parts: Iterable[Interval], text: str, rule: MatchRule) -> bool:
-    """Return whether parts of a passage together satisfy its fact.
-
-    Args:
-        parts: what is covered.
-        text: the normalized text of the passage.
-        rule: a rule by coverage.
-    """
+    """Return whether parts of a passage together satisfy its fact."""
     return covered_length(parts, text) >= characters_needed(text, rule)
 
 
@@ -66,12 +55,7 @@ def trimmed(start: int, end: int, text: str) -> Interval:
 
 
 def covered_length(intervals: Iterable[Interval], text: str = "") -> int:
-    """Return how many characters intervals cover together, each once.
-
-    Args:
-        intervals: in any order; they may overlap.
-        text: the normalized text, whose blanks between covered parts count.
-    """
+    """Return how many characters intervals cover together, each once."""
     covered, reached = 0, None
     for start, end in sorted(intervals):
         if reached is None or start > _bridged(reached, text):
@@ -87,11 +71,7 @@ def _bridged(end: int, text: str) -> int:
 
 
 class Covered:
-    """The covered part of one passage: a growing union of intervals.
-
-    Args:
-        text: the normalized text of the passage.
-    """
+    """The covered part of one passage: a growing union of intervals."""
 
     def __init__(self, text: str = "") -> None:
         self._text = text
@@ -125,12 +105,6 @@ def covered_matches(passages: PassageTable, overlaps: Matches, rule: MatchRule, 
 
     Coverage never adds up what is covered of different alternatives of a fact. A chunk-id label is covered by its
     chunk.
-
-    Args:
-        passages: the texts of all passages.
-        overlaps: which hit covers which part of which passage.
-        rule: a rule by coverage.
-        text: normalizes texts as the rule says.
     """
     row = passages.rows(overlaps.fact, overlaps.passage)
     order = np.lexsort((overlaps.rank, row))

@@ -40,12 +40,6 @@ def is_inside(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> bo
 
     So is told which hits were judged irrelevant. A chunk that merely contains such words is not judged by that: the
     rest of it may help.
-
-    Args:
-        chunk: what was returned.
-        passage: what was judged.
-        rule: what counts as a match.
-        text: what normalizes, made for the rule.
     """
     overlap = cover_passage(chunk, passage, rule, text)
     if overlap is None or not overlap.relevant or overlap.direction == Direction.OVERLAP:
@@ -68,12 +62,6 @@ def grade_by_labels(query: Query, chunk: Chunk, rule: MatchRule, text: Text) -> 
 
     It is the highest grade of a passage of a fact that the chunk matches; 0 where it matches none, and is or lies
     inside what was judged irrelevant; None if the labels do not cover it.
-
-    Args:
-        query: with its labels.
-        chunk: what was returned.
-        rule: what counts as a match.
-        text: what normalizes, made for the rule.
     """
     passages = [passage for fact in query.facts for passage in fact.passages] if query.answerable else []
     grades = [
@@ -305,13 +293,6 @@ def inventory_of(
     """Return what an evaluation needs to know of all chunks: how many there are, and those that overlap a passage.
 
     Those that only abut a passage are among them: Chroma's precision omega counts them.
-
-    Args:
-        queries: the labels.
-        chunks: all chunks of the index, with checked offsets.
-        documents: the source texts; none when they are not at hand.
-        rule: what counts as a match.
-        progress: whether to show progress where there are many chunks; None decides by the terminal.
     """
     touches = touching_chunks(
         queries,
@@ -335,11 +316,6 @@ def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: Ma
     If the locations of both are known, they alone decide, and a chunk that only abuts the passage counts as
     overlapping, as in Chroma's code; otherwise a chunk overlaps a passage if it covers a part of it. Of alternatives,
     the one that these chunks cover best counts, with the chunks that overlap it.
-
-    Args:
-        queries: the labels.
-        inventory: the chunks that overlap a passage.
-        rule: how texts are compared where locations are not known.
     """
     facts, passages, text = fact_table(queries), passage_table(queries), Text(rule)
     flat = [passage for query in queries if query.is_labelled for fact in query.facts for passage in fact.passages]

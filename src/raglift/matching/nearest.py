@@ -52,12 +52,7 @@ class _Candidate(NamedTuple):
 
 
 def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> list[SimilarPassage | None]:
-    """Return, for each text, the passage of the documents that is most like it; None if nothing is.
-
-    Args:
-        texts: what occurs nowhere.
-        documents: the source texts.
-    """
+    """Return, for each text, the passage of the documents that is most like it; None if nothing is."""
     passages = [normalize(text)[:_LONGEST] for text in texts]
     seeds = [(number, at) for number, text in enumerate(passages) for at in _seeds(text)]
     best: list[list[_Candidate]] = [[] for _ in texts]

@@ -53,15 +53,7 @@ class NumberedLabels(Mapping[str, Mapping[str, int]]):
     def of_columns(
         cls, queries: Sequence[str], names: Texts, query: Codes, ids: Codes, grades: NDArray[np.int64]
     ) -> NumberedLabels:
-        """Return labels that are rows in any order; those of one query keep theirs.
-
-        Args:
-            queries: the ids of the queries, each once.
-            names: the judged ids, each once.
-            query: for each label, which of `queries` it is for.
-            ids: for each label, which of `names` it is.
-            grades: for each label.
-        """
+        """Return labels that are rows in any order; those of one query keep theirs."""
         bounds = np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(queries)))))
         if (query[1:] < query[:-1]).any():
             order = np.argsort(query, kind="stable")
@@ -158,14 +150,7 @@ def whole_rankings(lengths: NDArray[np.int64], at_once: int = _AT_ONCE) -> Itera
 
 
 def repeats_an_id(query: Codes, ids: Codes, queries: int, names: int) -> bool:
-    """Whether an id stands twice for one query.
-
-    Args:
-        query: of each row, a number.
-        ids: of each row, a number.
-        queries: how many different ones there are.
-        names: how many different ids there are.
-    """
+    """Whether an id stands twice for one query."""
     if (query[1:] < query[:-1]).any():
         order = np.argsort(query, kind="stable")
         query, ids = query[order], ids[order]

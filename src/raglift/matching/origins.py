@@ -49,12 +49,7 @@ class Origin:
 
 
 def origins(candidates: Ranking, returned: Ranking) -> list[Origin]:
-    """Return the origin of each hit that a reranker returned, in its order.
-
-    Args:
-        candidates: what it was given.
-        returned: what it made of them.
-    """
+    """Return the origin of each hit that a reranker returned, in its order."""
     matched = _Candidates(candidates.chunks)
     return [matched.origin_of(hit.chunk) for hit in returned]
 

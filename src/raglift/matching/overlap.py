@@ -136,13 +136,6 @@ def covering_characters(
 
     If locations determined what is covered, they determine this too; otherwise the first position at which the text
     occurs in the chunk. `(0, 0)` for a match by id.
-
-    Args:
-        chunk: the chunk.
-        passage: a passage that it covers a part of.
-        match: what `cover_passage` returned for the two.
-        rule: by which it did.
-        text: normalizes texts.
     """
     if match.direction == Direction.SAME_ID:
         return 0, 0
@@ -231,10 +224,6 @@ def shared_by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
     The two are equal where the chunk ends at the passage's first character or begins after its last one, and the end is
     before the start where they are apart. None if it is unknown: without a location of both in one document, and where
     the two have different texts at the characters that they are said to share, for then a location is wrong.
-
-    Args:
-        chunk: with its location, if that is known.
-        passage: likewise.
     """
     if chunk.doc_id is None or chunk.doc_id != passage.doc_id:
         return None

@@ -30,10 +30,6 @@ def positions_of_facts(match_table: MatchTable, rule: MatchRule | None = None) -
     at which the threshold of a passage is reached; by containment, to the end of the passage, or to that of the hit
     where it lies inside the passage; by id, to the end of the hit. Of alternatives the first to be satisfied counts.
 
-    Args:
-        match_table: what matched.
-        rule: another threshold of coverage; by default that of the table.
-
     Returns:
         Shape (facts,).
     """
@@ -136,12 +132,6 @@ class _Earlier:
 
 def _threshold_reached(earlier: list[Interval], interval: Interval, passage_text: str, needed: int) -> int:
     """Return up to which character a passage must be read in a hit for enough of it to be covered.
-
-    Args:
-        earlier: what the hits before cover.
-        interval: what this one covers; all of it is enough.
-        passage_text: the passage's normalized text.
-        needed: how many characters must be covered.
 
     Returns:
         One past the last character: `“the lamp is lit”`, 9 of 15 characters needed, is read up to the i of is, because

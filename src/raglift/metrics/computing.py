@@ -77,15 +77,7 @@ def cut_at_depth(match_table: MatchTable, metric: Metric) -> tuple[MatchTable, M
 
 
 def require_irrelevant(metrics: Iterable[Metric], *, says_irrelevant: bool) -> None:
-    """Check that labels say of something that it is irrelevant, where a metric needs that.
-
-    Args:
-        metrics: what is to be computed.
-        says_irrelevant: whether any label says so.
-
-    Raises:
-        ConfigurationError: none does.
-    """
+    """Check that labels say of something that it is irrelevant, where a metric needs that."""
     needing = [str(metric) for metric in metrics if MEASURES[metric.name].needs_irrelevant]
     if needing and not says_irrelevant:
         raise ConfigurationError(
@@ -186,13 +178,6 @@ def score(
 
     A mean is over all labelled queries: one that failed or returned nothing counts 0; one without labels, or that the
     corpus does not answer, is NaN and left out; so is one of which the measure says nothing.
-
-    Args:
-        run: what the system returned.
-        dataset: its queries, in the order of the run's traces.
-        match_tables: for each stage, what matched.
-        metrics: what to compute.
-        profile: whose conventions to use.
 
     Raises:
         ConfigurationError: an unknown profile, or a metric without the depth it needs.
@@ -336,13 +321,7 @@ def no_labelled_id(
     relevant: Mapping[str, Mapping[str, int] | Iterable[str]],
     judged: MatchTable,
 ) -> list[str]:
-    """Say so where no id of any ranking is among its query's labels: most likely they name documents otherwise.
-
-    Args:
-        rankings: for each query id, the ids that came back.
-        relevant: for each query id, the labelled ids.
-        judged: what matched.
-    """
+    """Say so where no id of any ranking is among its query's labels: most likely they name documents otherwise."""
     if len(judged.matches.query) or len(judged.irrelevant.query):
         return []
     both = [query for query in relevant if query in rankings]
@@ -371,12 +350,7 @@ def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
 
 
 def names_of(metrics: Sequence[Metric | str], default: Sequence[str] = DEFAULT_METRICS) -> tuple[str, ...]:
-    """Return metrics as they were asked for by name, with a depth or without; nothing if they are the default ones.
-
-    Args:
-        metrics: measures, or metrics with their depths.
-        default: what is taken if nothing is asked for.
-    """
+    """Return metrics as they were asked for by name, with a depth or without; nothing if they are the default ones."""
     names = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
     found = tuple(str(parse(str(metric))) for metric in names)
     return () if found == tuple(default) else found
@@ -406,15 +380,6 @@ def choose_metrics(
 
     A measure that divides by k is taken at the numbers of hits alone. Where there is none, it is refused, or left out
     of the default measures.
-
-    Args:
-        metrics: measures, or metrics with their depths.
-        ks: numbers of hits, token budgets and numbers of calls, also as their text.
-        dataset: what is measured on, if it is known.
-
-    Raises:
-        ConfigurationError: no metric, no such metric, one that is not installed or that such labels are not enough for,
-            or something that is not a depth.
     """
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)

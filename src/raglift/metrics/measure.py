@@ -120,13 +120,7 @@ def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.in
 
 
 def count_before(match_table: MatchTable, places: HitPositions, hits: HitPositions) -> NDArray[np.int64]:
-    """Return for each of some hits how many of the positions are above it in its ranking.
-
-    Args:
-        match_table: what they are of.
-        places: sorted by query, then rank.
-        hits: the hits.
-    """
+    """Return for each of some hits how many of the positions are above it in its ranking."""
     keys = _keys(match_table, places)
     first = np.searchsorted(keys, hits.query * _span(match_table))
     return np.asarray(np.searchsorted(keys, _keys(match_table, hits)) - first, dtype=np.int64)

@@ -103,11 +103,7 @@ def parse_depth(text: str) -> int | Tokens | Calls | None:
 
 
 def refuse_budget(metric: Metric) -> NoReturn:
-    """Say why a measure that counts chunks cannot be taken at a token budget, or after so many calls.
-
-    Raises:
-        ConfigurationError: always.
-    """
+    """Say why a measure that counts chunks cannot be taken at a token budget, or after so many calls."""
     if metric.calls is not None:
         raise ConfigurationError(
             f"metric: found {metric}; expected {metric.name} at a number of hits, as {metric.name}@5: it divides by a "
@@ -152,10 +148,6 @@ def describe_own(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
 
 def read_metric(text: str, described: Mapping[str, Any]) -> Metric:
     """Read the text of a metric that was scored; where its measure is not installed, what was saved stands for it.
-
-    Args:
-        text: the metric.
-        described: what was saved of users' measures, by name.
 
     Raises:
         ConfigurationError: no such metric, and nothing was saved of it.

@@ -33,11 +33,7 @@ ALIASES: dict[str, str] = {}
 
 
 def measure_of(name: str) -> Measure:
-    """Return the measure of a name or an alias, in any letter case; installed packages are asked for an unknown one.
-
-    Raises:
-        ConfigurationError: there is none.
-    """
+    """Return the measure of a name or an alias, in any letter case; installed packages are asked for an unknown one."""
     key = ALIASES.get(name.lower(), name.lower())
     if key not in MEASURES:
         _register_installed()
@@ -90,9 +86,6 @@ def register(measure: Measure) -> None:
     """Add a measure: raglift's own when their modules are imported, a user's when the decorator runs.
 
     The same definition may come again, as when a notebook's cell is run anew.
-
-    Raises:
-        ConfigurationError: its name, or another name by which it is to be read, is taken.
     """
     for name in (measure.name, *measure.aliases):
         whose = ALIASES.get(name, name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,15 +137,16 @@ def _call_numbers(match_table: MatchTable, query: NDArray[np.int64], rank: NDArr
 # How an agent searches: what later calls find, what comes again, and calls that were in vain.
 
 
-@metric(
+_of_session = partial(metric, source="raglift", takes_k=False, is_conditional=True, is_by_call=True, vectorized=True)
+"""Declares a measure of whole sessions, of which some have no value."""
+_of_search = partial(_of_session, is_neutral=True, is_earned=False)
+"""Declares one of how an agent searched, and not of what it found."""
+
+
+@_of_session(
     "recovery",
     title="Recovery",
     formula="facts that call 1 misses and a later call finds / facts that call 1 misses",
-    source="raglift",
-    takes_k=False,
-    is_conditional=True,
-    is_by_call=True,
-    vectorized=True,
 )
 def Recovery(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """Recovery = of the facts that call 1 misses, the share that later calls find. Range [0, 1].
@@ -158,18 +160,11 @@ def Recovery(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     return np.where((missed > 0) | (facts == 0), found, np.nan)
 
 
-@metric(
+@_of_search(
     "redundancy",
     title="Redundancy",
     formula="characters returned that an earlier call had returned / characters returned",
-    source="raglift",
-    takes_k=False,
     needs_text=True,
-    is_neutral=True,
-    is_earned=False,
-    is_conditional=True,
-    is_by_call=True,
-    vectorized=True,
 )
 def Redundancy(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """Redundancy = characters that an earlier call had returned / characters returned. Range [0, 1].
@@ -182,17 +177,10 @@ def Redundancy(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     return np.where(returned > 0, per_query(repeated, returned), np.nan)
 
 
-@metric(
+@_of_search(
     "wasted_calls",
     title="WastedCalls",
     formula="calls that find no further fact / calls",
-    source="raglift",
-    takes_k=False,
-    is_neutral=True,
-    is_earned=False,
-    is_conditional=True,
-    is_by_call=True,
-    vectorized=True,
 )
 def WastedCalls(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """WastedCalls = calls by which no further fact is satisfied, failed ones too / calls. Range [0, 1].
@@ -206,18 +194,11 @@ def WastedCalls(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]
     return np.where(count > 0, per_query(count_by_query(calls.query[~finds], match_table), count), np.nan)
 
 
-@metric(
+@_of_search(
     "first_call",
     title="FirstCall",
     formula="the number of the call that first finds a fact, mean over the facts found",
-    source="raglift",
-    takes_k=False,
-    is_neutral=True,
-    is_earned=False,
     is_bounded=False,
-    is_conditional=True,
-    is_by_call=True,
-    vectorized=True,
 )
 def FirstCall(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """FirstCall = the number of the call that first finds a fact, mean over the facts that are found. Range [1, ∞).
@@ -230,17 +211,12 @@ def FirstCall(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     return np.where(found > 0, per_query(sum_by(first.query, numbers, match_table.queries), found), np.nan)
 
 
-@metric(
+@_of_search(
     "calls",
     title="Calls",
     formula="searches made",
-    source="raglift",
-    takes_k=False,
-    is_neutral=True,
-    is_earned=False,
     is_bounded=False,
-    is_by_call=True,
-    vectorized=True,
+    is_conditional=False,
 )
 def CallCount(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """Calls = the searches that the agent made for the query, failed ones too. Range [0, ∞)."""
@@ -250,15 +226,10 @@ def CallCount(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
 # What reached the prompt of the answer.
 
 
-@metric(
+@_of_session(
     "kept",
     title="Kept",
     formula="facts found by any call that the final context has / facts found by any call",
-    source="raglift",
-    takes_k=False,
-    is_conditional=True,
-    is_by_call=True,
-    vectorized=True,
 )
 def Kept(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """Kept = facts that a call found and the final context satisfies / facts that a call found. Range [0, 1].
@@ -273,15 +244,10 @@ def Kept(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     return _where_context_is_known(match_table, np.where(facts > 0, per_query(both, facts), np.nan))
 
 
-@metric(
+@_of_session(
     "final_recall",
     title="FinalRecall",
     formula="facts satisfied by the final context / facts",
-    source="raglift",
-    takes_k=False,
-    is_conditional=True,
-    is_by_call=True,
-    vectorized=True,
 )
 def FinalRecall(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """FinalRecall = facts that the final context satisfies / facts. Range [0, 1].
@@ -295,15 +261,10 @@ def FinalRecall(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]
     )
 
 
-@metric(
+@_of_session(
     "final_precision",
     title="FinalPrecision",
     formula="relevant hits in the final context / hits in it",
-    source="raglift",
-    takes_k=False,
-    is_conditional=True,
-    is_by_call=True,
-    vectorized=True,
 )
 def FinalPrecision(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     """FinalPrecision = relevant hits in the final context / hits in it. Range [0, 1].

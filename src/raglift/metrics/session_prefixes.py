@@ -80,34 +80,19 @@ def match_run(
     queries: Sequence[Query],
     rule: MatchRule,
     *,
-    stages: Sequence[str] | None = None,
     reach: SpanUpperBound | None = None,
     counter: TokenCounts | None = None,
 ) -> list[MatchTable]:
-    """Match the rankings of a run, and of sessions also what each call returned and what reached the context.
-
-    Args:
-        run: the run.
-        rankings: for each stage, one per query.
-        queries: what was asked, with the labels.
-        rule: what counts as a match.
-        stages: which stages the rankings are of; by default all of the run.
-        reach: what the chunks of the index allow, where they are known.
-        counter: counts tokens; by default a new one.
-
-    Returns:
-        One `MatchTable` a stage.
-    """
+    """Match the rankings of a run by stage, and of sessions also what each call returned and reached the context."""
     if not run.has_sessions:
         return match_rankings(queries, rankings, rule, reach=reach, counter=counter)
     contexts = [trace.context or Ranking() for trace in run.traces]
     known = np.array([trace.context is not None for trace in run.traces], dtype=np.bool_)
     *tables, context = match_rankings(queries, [*rankings, contexts], rule, reach=reach, counter=counter)
-    context_of_tables = (context, known) if known.any() else (None, None)
-    names = [info.name for info in run.stages] if stages is None else stages
+    context_of_tables, context_known = (context, known) if known.any() else (None, None)
     return [
-        replace(table, sessions=_calls_of(run, name), context=context_of_tables[0], context_known=context_of_tables[1])
-        for table, name in zip(tables, names, strict=True)
+        replace(table, sessions=_calls_of(run, info.name), context=context_of_tables, context_known=context_known)
+        for table, info in zip(tables, run.stages, strict=True)
     ]
 
 

@@ -64,9 +64,6 @@ def effect_sentence(effects: FactorEffects, factor: str) -> str:
     """Return what one part does, in a sentence without its full stop.
 
     For example `the reranker cross-encoder adds +0.131 [+0.102, +0.160]`.
-
-    Raises:
-        ConfigurationError: it is none of which levels can be compared.
     """
     found, decimals = effects.factor(factor), decimals_of(effects.primary)
     return _among_levels(found, decimals) if found.without is None else _added(found, decimals)

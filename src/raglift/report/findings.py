@@ -63,12 +63,7 @@ def findings(
     seed: int = 0,
     confidence: float = CONFIDENCE,
 ) -> Findings:
-    """Return what was found of an evaluation; asked again, the same without computing it again.
-
-    Raises:
-        ConfigurationError: a metric that was not scored or is not a measure of quality, none that says how good the
-            system is, or an argument outside its range.
-    """
+    """Return what was found of an evaluation; asked again, the same without computing it again."""
     method_of(seed, confidence)  # raises for what is outside its range
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     key = ("findings", decides, seed, confidence)

@@ -42,12 +42,7 @@ _SHOWN = 8
 
 
 def recommendation_sentence(found: Recommendation, *, is_complete: bool = True) -> str:
-    """Return what is recommended, what it finds, and what is shown of it.
-
-    Args:
-        found: the recommendation.
-        is_complete: whether all systems that were asked for are measured.
-    """
+    """Return what is recommended, what it finds, and what is shown of it."""
     metric = mean_title(found.primary)
     if found.choice is None or found.best is None:
         return f"No recommendation: no question counts in {metric} for all systems that can be compared."

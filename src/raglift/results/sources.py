@@ -55,17 +55,13 @@ def named_evaluations(
                 f"compare: {where}: found a {type(source).__name__}; expected an Evaluation, or the folder of a saved "
                 "one"
             )
-    opened = [_opened(source) for source in sources]
+    opened = [source if isinstance(source, Evaluation) else load_evaluation(Path(source)) for source in sources]
     chosen = distinct_names(sources, opened) if names is None else _checked(names, len(sources))
     return dict(zip(chosen, opened, strict=True))
 
 
 def _is_source(source: object) -> TypeGuard[Source]:
     return isinstance(source, (Evaluation, str, os.PathLike))
-
-
-def _opened(source: Source) -> Evaluation:
-    return source if isinstance(source, Evaluation) else load_evaluation(Path(source))
 
 
 def _checked(names: Sequence[str], count: int) -> list[str]:

@@ -64,21 +64,13 @@ def is_small(rows: int, settings: Mapping[str, Any]) -> bool:
 
     With several threads its last bits would change with the number of rows on some processors (seen on x86 with AMX, at
     up to 192 tokens).
-
-    Args:
-        rows: of the batch.
-        settings: as `compute_by_shape` gives them; none of a model that pads in its own way.
     """
     padding = settings.get("processing_kwargs", {}).get("text", {})
     return rows == 1 or rows * padding.get("max_length", _SMALL + 1) <= _SMALL
 
 
 def checked_batch_size(batch_size: object) -> int:
-    """Return the most rows of a batch.
-
-    Raises:
-        ConfigurationError: no integer above 0.
-    """
+    """Return the most rows of a batch."""
     if type(batch_size) is int and batch_size >= 1:
         return batch_size
     raise ConfigurationError(f"batch_size: found {batch_size!r}; expected an integer, 1 or more")

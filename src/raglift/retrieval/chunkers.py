@@ -37,11 +37,7 @@ class Chunker(Protocol):
 
 
 def check_sizes(size: int, overlap: int, unit: Unit) -> None:
-    """Check a chunk size and an overlap.
-
-    Raises:
-        ConfigurationError: the size is not positive, or the overlap not in [0, size).
-    """
+    """Check a chunk size and an overlap."""
     if type(size) is not int or size < 1:
         raise ConfigurationError(f"chunk size: found {size!r}; expected 1 or more {unit}")
     if type(overlap) is not int or not 0 <= overlap < size:

@@ -31,11 +31,7 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")
 
 
 def checked_device(device: object) -> str:
-    """Return the name of a device, which need not be there.
-
-    Raises:
-        ConfigurationError: it is none.
-    """
+    """Return the name of a device, which need not be there."""
     if isinstance(device, str) and _NAME.fullmatch(device):
         return device
     raise ConfigurationError(f"device: found {device!r}; expected auto, cpu, cuda, cuda:1 (any number) or mps")
@@ -78,11 +74,7 @@ def is_there(device: str) -> bool:
 
 
 def require_device(device: str, dtype: str | None = None) -> None:
-    """Raise for a device that is not there, or that does not compute in a number type.
-
-    Raises:
-        ConfigurationError: PyTorch knows of no such device here, or the device lacks the number type.
-    """
+    """Raise for a device that is not there, or that does not compute in a number type."""
     if not is_there(device):
         raise ConfigurationError(f"device: found {device!r}, which PyTorch does not find here; expected auto or cpu")
     if device not in (AUTO, CPU) and dtype == "bfloat16" and not computes_in_bfloat16(device):
@@ -117,9 +109,6 @@ def resolve_dtype(dtype: Dtype, device: str = CPU) -> str:
     bfloat16 is 2 to 4 times as fast on processors with AMX or AVX512-BF16, at a cosine above 0.999 to the float32
     vectors, and on GPUs with tensor cores. It may give equal scores to what float32 tells apart, and on some processors
     the last bits depend on the batch, so it is never chosen unasked.
-
-    Raises:
-        ConfigurationError: the name is not a number type; or `auto` with a device that is not there.
     """
     if dtype not in (*get_args(Dtype), OWN):
         raise ConfigurationError(f"dtype: found {dtype!r}; expected one of {', '.join(get_args(Dtype))}")

@@ -199,14 +199,6 @@ def embed(
     Each finished batch is kept at once, by the calling process alone, so a stopped run repeats no finished batch.
     If nothing is missing, the model is not loaded.
 
-    Args:
-        embedder: the model.
-        texts: any number of texts, repeats allowed.
-        kind: whether they are documents or queries; some models treat them differently.
-        cache: where vectors are looked up and kept.
-        progress: whether to show progress; None decides by the terminal.
-        workers: who computes the batches.
-
     Raises:
         ModelOutputError: the model gave a vector that is not all finite numbers, or vectors of different lengths.
         CacheError: the cache cannot be written.

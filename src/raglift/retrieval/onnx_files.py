@@ -256,11 +256,7 @@ def _limit(folder: Path) -> int | None:
 
 
 def _pooling(settings: dict[str, Any], file: Path) -> Pooling | None:
-    """Return how a folder says that tokens are pooled; None if it says nothing.
-
-    Raises:
-        ModelError: it names another way than the first token or the mean, or several at once.
-    """
+    """Return how a folder says that tokens are pooled; None if it says nothing."""
     named = {
         name.removeprefix("pooling_mode_") for name, value in settings.items() if value is True and "_mode_" in name
     }
@@ -280,10 +276,6 @@ def onnx_identity(name: str) -> str:
 
     The files are known by their hash, by a hub's revision (downloaded first if it is not here), or by their names,
     sizes and times.
-
-    Raises:
-        MissingDependency: see `find_onnx_files`.
-        ModelError: see `find_onnx_files`.
     """
     if name in _EMBEDDED:
         known = _EMBEDDED[name]

@@ -207,11 +207,7 @@ class OnnxEmbedder:
 
 
 def _vector(model: _Model, text: str) -> NDArray[np.float32]:
-    """Return the vector of a text: the model's own, or its tokens' pooled.
-
-    Raises:
-        ModelError: it is not known how tokens are pooled, or they are not embedded at all.
-    """
+    """Return the vector of a text: the model's own, or its tokens' pooled."""
     whole = "sentence_embedding" in model.outputs
     found = model.compute(model.encode(text), "sentence_embedding" if whole else None)
     if found.size == 1 or found.ndim > 2:

@@ -13,11 +13,7 @@ ASKED_FOR = 10
 
 
 class PassageSearch:
-    """Ranks all labelled passages of a dataset by BM25 for the text of a search.
-
-    Args:
-        texts: the passages; None for one whose text is not known.
-    """
+    """Ranks all labelled passages of a dataset by BM25 for the text of a search."""
 
     def __init__(self, texts: Sequence[str | None]) -> None:
         chunks = [Chunk(text, id=str(number)) for number, text in enumerate(texts) if text]

@@ -221,11 +221,7 @@ def _number(text: str) -> float | None:
 
 
 def checked_weights(weights: Sequence[float] | None, parts: int) -> tuple[float, ...]:
-    """Return the weights of a fusion; by default all 1.
-
-    Raises:
-        ConfigurationError: not one for each part, or one that is not a finite number above 0.
-    """
+    """Return the weights of a fusion; by default all 1."""
     if weights is None:
         return (1.0,) * parts
     usable = [float(weight) for weight in weights if isinstance(weight, (int, float)) and 0 < weight < math.inf]
@@ -237,11 +233,7 @@ def checked_weights(weights: Sequence[float] | None, parts: int) -> tuple[float,
 
 
 def checked_constant(constant: object) -> int:
-    """Return the constant of a fusion.
-
-    Raises:
-        ConfigurationError: it is not an integer of 0 or more.
-    """
+    """Return the constant of a fusion."""
     if type(constant) is not int or constant < 0:
         raise ConfigurationError(f"fusion constant: found {short_repr(constant)}; expected an integer, 0 or more")
     return constant

@@ -59,9 +59,6 @@ def best_of_many(
         confidence: how often the true best is among those returned, at least.
         resamples: how many assignments of signs are drawn.
         bound: how large a difference can be, as 1 for metrics between 0 and 1; None where there is no bound.
-
-    Raises:
-        ConfigurationError: an argument outside its range, or values that are not numbers.
     """
     seed, resamples = checked_integer("seed", seed, least=0), checked_integer("resamples", resamples, least=1)
     alpha = 1.0 - checked_fraction("confidence", confidence)

@@ -27,11 +27,7 @@ CONFIDENCE = 0.95
 
 
 def checked_integer(name: str, value: object, *, least: int) -> int:
-    """Return an integer that is at least `least`.
-
-    Raises:
-        ConfigurationError: it is not an integer, or smaller.
-    """
+    """Return an integer that is at least `least`."""
     try:
         found = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -42,22 +38,14 @@ def checked_integer(name: str, value: object, *, least: int) -> int:
 
 
 def checked_fraction(name: str, value: float) -> float:
-    """Return a number strictly between 0 and 1.
-
-    Raises:
-        ConfigurationError: it is not.
-    """
+    """Return a number strictly between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0.0 < value < 1.0:
         raise ConfigurationError(f"{name}: found {value!r}; expected a number between 0 and 1, as 0.95")
     return float(value)
 
 
 def numbers(name: str, values: ArrayLike, *, dimensions: int) -> NDArray[np.float64]:
-    """Return values as an array of floats; NaN means that there is no value.
-
-    Raises:
-        ConfigurationError: they are not numbers, have another number of dimensions, or are too large to be squared.
-    """
+    """Return values as an array of floats; NaN means that there is no value."""
     shape = "one number per query" if dimensions == 1 else "one row per query and one column per comparison"
     try:
         found = np.asarray(values, dtype=np.float64)
@@ -79,20 +67,21 @@ def numbers(name: str, values: ArrayLike, *, dimensions: int) -> NDArray[np.floa
 
 def normal_quantile(share: float) -> float:
     """Return below what a standard normal variable is with the given probability."""
-    return float(_special().ndtri(share))
+    return float(special().ndtri(share))
 
 
 def t_quantile(freedom: float, share: float) -> float:
     """Return below what Student's t with so many degrees of freedom is with the given probability."""
-    return float(_special().stdtrit(freedom, share))
+    return float(special().stdtrit(freedom, share))
 
 
 def t_beyond(freedom: float, limit: float) -> float:
     """Return how often Student's t with so many degrees of freedom is farther from 0 than a limit."""
-    return 2.0 * float(_special().stdtr(freedom, -limit))
+    return 2.0 * float(special().stdtr(freedom, -limit))
 
 
-def _special() -> Any:
+def special() -> Any:
+    """Return SciPy's special functions."""
     return importlib.import_module("scipy.special")
 
 

@@ -89,11 +89,7 @@ def non_inferiority(
 
 
 def checked_margin(margin: float) -> float:
-    """Return a margin.
-
-    Raises:
-        ConfigurationError: it is not a number of 0 or more.
-    """
+    """Return a margin."""
     if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0.0 <= margin < float("inf"):
         raise ConfigurationError(f"margin: found {margin!r}; expected a number of 0 or more, as {MARGIN:g}")
     return float(margin)

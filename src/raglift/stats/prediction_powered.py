@@ -253,10 +253,6 @@ def _least_squares(
     """Return the coefficients, the leverage of each row, and how many coefficients could be fitted.
 
     Columns are taken from the first on: one that those before it explain gets the coefficient 0.
-
-    Args:
-        columns: a row a sampled unit.
-        target: what is to be explained.
     """
     size = (columns**2).sum(axis=0)  # what is left of it by rounding is nothing
     independent: list[int] = []
@@ -291,14 +287,7 @@ def _variance(parts: NDArray[np.float64], most: int) -> tuple[float, float]:
 def _over_clusters(
     values: NDArray[np.float64], clusters: Clusters, variance: float, freedom: float
 ) -> tuple[float, float]:
-    """Return the variance of the mean over a population of clusters, and its degrees of freedom.
-
-    Args:
-        values: of each unit, its estimated part of the sum.
-        clusters: which of them are of one cluster.
-        variance: of the sum, from sampling units in these clusters.
-        freedom: of that variance.
-    """
+    """Return the variance of the mean over a population of clusters, and its degrees of freedom."""
     count = clusters.count
     if count < 2:
         return math.nan, math.nan

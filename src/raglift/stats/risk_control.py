@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.stats.intervals import Interval, checked_fraction, checked_integer, numbers
+from raglift.stats.intervals import Interval, checked_fraction, checked_integer, numbers, special
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,10 +22,6 @@ _CONVERGED = 1e-12
 def _scores(name: str, values: ArrayLike) -> Numbers:
     """Return scores with −∞ for queries without hits."""
     return np.nan_to_num(numbers(name, values, dimensions=1), nan=-np.inf)
-
-
-def _special() -> Any:
-    return importlib.import_module("scipy.special")
 
 
 def error_rate_bound(errors: int, queries: int, *, delta: float) -> float:
@@ -47,7 +42,7 @@ def error_rate_bound(errors: int, queries: int, *, delta: float) -> float:
     if errors > queries:
         raise ConfigurationError(f"errors: found {errors:,}; expected at most {queries:,}, the number of queries")
     delta = checked_fraction("delta", delta)
-    return 1.0 if errors == queries else float(_special().betaincinv(errors + 1, queries - errors, 1.0 - delta))
+    return 1.0 if errors == queries else float(special().betaincinv(errors + 1, queries - errors, 1.0 - delta))
 
 
 def error_rate_interval(errors: int, queries: int, *, confidence: float = 0.95) -> Interval:
@@ -123,7 +118,7 @@ def threshold_for_rate(scores: ArrayLike, *, rate: float, delta: float) -> float
             f"delta {delta:g}; or {fewest_queries(rate, delta=delta):,} queries"
         )
     # the probability of so few errors among the queries at a rate that is too high
-    tails = np.asarray(_special().bdtr(np.arange(len(known), dtype=float), len(known), rate))
+    tails = np.asarray(special().bdtr(np.arange(len(known), dtype=float), len(known), rate))
     allowed = int(np.count_nonzero(tails <= delta)) - 1
     first_refused = float(known[allowed])
     return first_refused if first_refused == -math.inf else float(np.nextafter(first_refused, math.inf))
@@ -167,7 +162,7 @@ def separation(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95)
         raise ConfigurationError(f"found {len(high):,} and {len(low):,} scores; expected one of each group at least")
     below = np.searchsorted(low, high, side="left") + np.searchsorted(low, high, side="right")
     auroc = float(below.sum() / (2 * len(high) * len(low)))
-    z = float(_special().ndtri((1.0 + checked_fraction("confidence", confidence)) / 2.0))
+    z = float(special().ndtri((1.0 + checked_fraction("confidence", confidence)) / 2.0))
     bounds = (_limit(auroc, 0.0, len(high), len(low), z), _limit(auroc, 1.0, len(high), len(low), z))
     return Separation(auroc, Interval(*bounds), len(high), len(low))
 

@@ -109,11 +109,7 @@ def _chunk(values: Sequence[Any]) -> Chunk:
 
 
 class AnswerStore:
-    """Answers by keys.
-
-    Args:
-        answers: where they are kept; one process at a time uses it.
-    """
+    """Answers by keys."""
 
     def __init__(self, answers: Cache) -> None:
         self._answers = answers

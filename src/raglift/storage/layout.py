@@ -107,11 +107,7 @@ def _line(record: Mapping[str, Any]) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """Read one value.
-
-    Raises:
-        RunError: the file cannot be read, or is not JSON.
-    """
+    """Read one value."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -137,15 +133,7 @@ def _parsed(line: bytes) -> Any:
 
 
 def read_lines(path: Path, build: Callable[[Any], T]) -> list[T]:
-    """Read one record a line.
-
-    Args:
-        path: the file.
-        build: makes the record from the line's value.
-
-    Raises:
-        RunError: the file cannot be read, or a line is not what was written; the message names it.
-    """
+    """Read one record a line."""
     records = []
     number = 0
     try:

@@ -265,11 +265,7 @@ def _columns(saved: list[Any]) -> tuple[tuple[int, ...], tuple[float | None, ...
 
 
 def _read_hit(chunks: list[Chunk], hit: Any) -> tuple[int, float | None]:
-    """Return the number of a chunk and a score.
-
-    Raises:
-        WrongKind: it is something else.
-    """
+    """Return the number of a chunk and a score."""
     if type(hit) is not list or len(hit) != 2:
         raise WrongKind(f"hits: found {shown(hit)}; expected the number of a chunk and a score")
     number, score = hit

@@ -68,16 +68,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, overwrite: bo
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
-    """Raise unless an evaluation can be saved to a folder without destroying anything else.
-
-    Args:
-        folder: where it would be saved.
-        overwrite: whether an evaluation that is already there may be replaced.
-
-    Raises:
-        RunError: the folder holds something, where an evaluation counts as something unless it may be replaced; or
-            there is no right to write there.
-    """
+    """Raise unless an evaluation can be saved to a folder without destroying anything else."""
     folder = user_path(folder)
     if not is_valid_path(folder):
         raise RunError(f"{folder}: found a name that no folder can have here; expected a shorter one")

@@ -26,13 +26,6 @@ def decided_fairly(
     """Return the cells with the metric by which they are ranked, that metric, and what was done for fairness.
 
     Cells stay matched as the sweep says.
-
-    Args:
-        results: the cells.
-        primary: the metric of the sweep.
-        is_named: whether the user named it; then it ranks the cells in any case.
-        budget: the tokens of the prompt at which chunks are compared; by default 2,000.
-        seed: of the permutation tests.
     """
     measured = {one.cell.name: one.evaluation for one in results if one.evaluation is not None}
     if not measured:

@@ -71,17 +71,7 @@ class SweepFolder:
     @classmethod
     @contextmanager
     def begin(cls, path: Path, head: Mapping[str, Any], *, resume: bool) -> Iterator[SweepFolder]:
-        """Begin a sweep in a new folder, or resume a stopped one; the folder is held until the block ends.
-
-        Args:
-            path: where.
-            head: what is swept over, JSON-able; its `hash` must be that of the sweep that was stopped.
-            resume: resume from the existing folder.
-
-        Raises:
-            ConfigurationError: the folder holds a sweep and `resume` is false, or another sweep.
-            RunError: the folder holds something else, cannot be written, or another process works on it.
-        """
+        """Begin a sweep in a new folder, or resume a stopped one; the folder is held until the block ends."""
         folder = cls(path)
         try:
             foreign = not folder.exists() and is_there(path) and (not is_folder(path) or bool(_content(path)))
@@ -100,22 +90,14 @@ class SweepFolder:
             yield folder
 
     def exists(self) -> bool:
-        """Whether a sweep was begun here.
-
-        Raises:
-            RunError: it may not be looked for.
-        """
+        """Whether a sweep was begun here."""
         try:
             return is_file(self.path / _SWEEP)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be read: {error}; expected the right to look into it") from error
 
     def check(self, head: Mapping[str, Any], *, resume: bool) -> None:
-        """Raise unless what is here may be gone on with.
-
-        Raises:
-            ConfigurationError: `resume` is false, or the sweep or its dataset is another one.
-        """
+        """Raise unless what is here may be gone on with."""
         if not resume:
             raise ConfigurationError(
                 f"{self.path}: found a sweep there already ({len(self.finished())} configurations finished); expected "
@@ -130,11 +112,7 @@ class SweepFolder:
             )
 
     def head(self) -> dict[str, Any]:
-        """Return what is swept over, as it was written.
-
-        Raises:
-            RunError: there is no sweep, or it is damaged.
-        """
+        """Return what is swept over, as it was written."""
         if not self.exists():
             found = f"no {_SWEEP}" if is_there(self.path) else "nothing there"
             raise RunError(f"{self.path}: found {found}; expected the folder of a sweep")
@@ -146,11 +124,7 @@ class SweepFolder:
         return head
 
     def cells(self) -> list[Cell]:
-        """Return the cells of the sweep, finished or not.
-
-        Raises:
-            RunError: as `head`; or what describes a cell is damaged.
-        """
+        """Return the cells of the sweep, finished or not."""
         try:
             cells = [Cell.of(parts) for parts in self.head()["cells"]]
         except ConfigurationError as error:
@@ -175,24 +149,11 @@ class SweepFolder:
         return self.path / (_CELLS if is_cell else _RETRIEVED) / key
 
     def save(self, key: str, evaluation: Evaluation, *, is_cell: bool) -> None:
-        """Keep an evaluation, whole or not at all.
-
-        Raises:
-            RunError: it cannot be written.
-        """
+        """Keep an evaluation, whole or not at all."""
         evaluation.save(self.place(key, is_cell=is_cell), overwrite=True)
 
     def load(self, key: str, dataset: Dataset | None, *, is_cell: bool) -> Evaluation:
-        """Return an evaluation that was kept.
-
-        Args:
-            key: of the cell.
-            dataset: what it was measured on, with its documents; None for the queries alone, as they were kept.
-            is_cell: whether it is a cell of the sweep, or only retrieval for others.
-
-        Raises:
-            RunError: it is missing or damaged.
-        """
+        """Return an evaluation that was kept."""
         place = self.place(key, is_cell=is_cell)
         try:
             evaluation = load_evaluation(place)
@@ -254,11 +215,7 @@ def measure_again(place: Path) -> str:
 
 
 def write_whole(path: Path, content: Any) -> None:
-    """Write a JSON file, all of it or nothing.
-
-    Raises:
-        RunError: it cannot be written.
-    """
+    """Write a JSON file, all of it or nothing."""
     part = path.with_name(f".{path.name}.part")
     try:
         write_json(part, content)

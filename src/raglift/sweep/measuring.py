@@ -228,28 +228,14 @@ def evaluated(
     progress: bool | None,
     answers: Path | None = None,
 ) -> Evaluation:
-    """Evaluate a system as a sweep asks for it, without a reranker.
-
-    Args:
-        system: what is asked.
-        sweep: how.
-        dataset: what it is asked.
-        progress: whether to show progress.
-        answers: the folder in which the answers of a system of the user's are kept one by one.
-    """
+    """Evaluate a system as a sweep asks for it, without a reranker."""
     settings: dict[str, Any] = {field.name: getattr(sweep, field.name) for field in fields(MeasuringSettings)}
     settings |= {"match": sweep.rule, "latency": None}  # cells are timed one by one in the end
     return evaluate(system, dataset, depth="deep", progress=progress, answers=answers, **settings)
 
 
 def ask_system(parts: Parts, cell: Cell, answers: Path) -> Evaluation:
-    """Evaluate a system of the user's.
-
-    Args:
-        parts: of the sweep.
-        cell: the system, without a reranker.
-        answers: the folder in which its answers are kept one by one.
-    """
+    """Evaluate a system of the user's."""
     spec = parts.sweep.system(str(cell.system))
     return evaluated(parts.system(spec.name), parts.sweep, parts.dataset, progress=parts.progress, answers=answers)
 
@@ -278,13 +264,7 @@ def candidate_pairs(evaluation: Evaluation) -> set[Pair]:
 
 
 def reranked(parts: Parts, source: Evaluation, name: str) -> Evaluation:
-    """Rerank the candidates of a cell, match, and score; scores of pairs are taken from the cache.
-
-    Args:
-        parts: of the sweep.
-        source: the evaluation of the cell without its reranker.
-        name: of the reranker.
-    """
+    """Rerank the candidates of a cell, match, and score; scores of pairs are taken from the cache."""
     evaluation = rerank(source, parts.reranker(name), policy=Policy(progress=False))
     *stages, last = evaluation.run.stages
     named = (*stages, replace(last, system=parts.reranker_title(name)))
@@ -292,14 +272,7 @@ def reranked(parts: Parts, source: Evaluation, name: str) -> Evaluation:
 
 
 def latency_of(evaluation: Evaluation, stages: Sequence[Stage], sweep: Sweep, progress: bool | None) -> Cost:
-    """Return the cost of an evaluation with the seconds of its stages, asked one query at a time.
-
-    Args:
-        evaluation: what is known; queries that failed in it are not asked again.
-        stages: the system, which remembers nothing.
-        sweep: says how many queries, and the seed that chooses them.
-        progress: whether to show progress.
-    """
+    """Return the cost of an evaluation with the seconds of its stages, asked one query at a time."""
     policy, provenance = Policy(progress=progress), Provenance(evaluation.dataset, sweep.doc_key)
     candidates = int(evaluation.run.spec["candidates"])
     answered = zip(evaluation.dataset.queries, evaluation.run.traces, strict=True)

@@ -57,12 +57,7 @@ class Phases:
     """What this run has saved."""
 
     def run(self) -> None:
-        """Do everything that is not done yet.
-
-        Raises:
-            RunError: a finished cell cannot be written.
-            CacheError: the cache cannot be read or written.
-        """
+        """Do everything that is not done yet."""
         finished = finished_cells(self.folder, self.plan.cells)
         todo = [cell for cell in self.plan.cells if cell.key not in finished]
         again = self.folder.unanswered()

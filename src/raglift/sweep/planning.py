@@ -87,10 +87,6 @@ def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset()) -> Plan:
     """Count what a sweep has to do. Documents are split; nothing is paid for.
 
     A model is loaded only where it decides where documents are cut.
-
-    Args:
-        parts: the sweep's parts.
-        finished: the keys of cells that are done already.
     """
     sweep = parts.sweep
     cells = sweep.cells()

@@ -42,11 +42,7 @@ class Effort:
 
     @classmethod
     def parse(cls, text: object) -> Effort:
-        """Return the effort of `40%` or `30 minutes`.
-
-        Raises:
-            ConfigurationError: it is neither.
-        """
+        """Return the effort of `40%` or `30 minutes`."""
         found = _EFFORT.fullmatch(text.strip()) if isinstance(text, str) else None
         number = 0.0 if found is None else float(found["number"])
         if found is None or number <= 0 or (found["unit"] == "%" and number > 100):
@@ -96,11 +92,6 @@ def least_batches(sizes: Sequence[int]) -> int:
 
 def first_batches(cells: int, sizes: Sequence[int], work: float) -> int | None:
     """Return how many batches all cells are asked: those of the first queries, in half of the effort.
-
-    Args:
-        cells: how many there are.
-        sizes: of the batches, all alike but for the first, which may be smaller.
-        work: how many questions may be asked.
 
     Returns:
         At least those with the queries of a full batch, and fewer than all; None if the effort does not last for these.
@@ -186,11 +177,7 @@ class Course:
     """How many batches were asked."""
 
     def run(self, first: int) -> Race:
-        """Race until one cell is left, the effort is spent or all queries were asked.
-
-        Args:
-            first: how many batches all cells are asked.
-        """
+        """Race until one cell is left, the effort is spent or all queries were asked."""
         self._go_on(range(len(self.race.totals)), first, set_aside=0)
         while self.rungs and self.asked < len(self.batches) and len(self.race.running) > 1:
             rung = self.decided(len(self.rungs) - 1, partial(self._next))

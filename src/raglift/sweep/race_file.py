@@ -91,11 +91,7 @@ class RaceFile:
 
     @classmethod
     def read(cls, folder: Path) -> RaceFile:
-        """Return what is kept of a race; an empty one if there is none.
-
-        Raises:
-            RunError: it is damaged.
-        """
+        """Return what is kept of a race; an empty one if there is none."""
         path = folder / FILE
         if not is_file(path):
             return cls(folder)

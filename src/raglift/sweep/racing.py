@@ -63,30 +63,12 @@ def run_race(
     All cells are asked the first queries. Then, rung by rung, the better ones are asked more: cells that are
     significantly worse are dropped, by a test that stays valid however often one looks (`raglift.stats.Race`), and as
     many others are set aside as it takes for the effort to last until the last cells were asked all queries.
-
-    Args:
-        sweep: with an effort.
-        dataset: of the sweep.
-        folder: where it is kept.
-        run: runs the sweep of a rung.
-        load: reads the sweep of a rung.
-        progress: whether to show progress.
-
-    Raises:
-        ConfigurationError: too few queries, too small an effort, a primary metric that is not between 0 and 1, or every
-            cell failed.
-        RunError: something in the folder is damaged.
     """
     _Racing(sweep, dataset, folder, run, load, RaceFile.read(folder.path), progress).race()
 
 
 def held_out_check_of(result: SweepResult, load: Callable[[Path], SweepResult]) -> HeldOutCheck | None:
-    """Return what queries that took no part in a race say of the cell that it recommends.
-
-    Args:
-        result: of the race, without a check.
-        load: reads the sweep of a rung.
-    """
+    """Return what queries that took no part in a race say of the cell that it recommends."""
     file = RaceFile.read(result.folder)
     if file.state.held_out is None:
         return None
@@ -182,11 +164,7 @@ class _Racing:
         return [place for place in labelled if place not in held], sorted(held)
 
     def _first(self, effort: Effort, cells: int, sizes: Sequence[int]) -> int:
-        """Return how many batches all cells are asked.
-
-        Raises:
-            ConfigurationError: the effort does not last for one.
-        """
+        """Return how many batches all cells are asked."""
         queries = sum(sizes)
         work = effort.questions(cells, queries)
         first = first_batches(cells, sizes, work)

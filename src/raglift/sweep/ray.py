@@ -44,10 +44,6 @@ class RayWorkers:
     Args:
         address: of the cluster, as `auto` for this machine's or `ray://host:10001`; None for that of `RAY_ADDRESS`,
             else for one that is started here, reachable only from this machine.
-
-    Raises:
-        MissingDependency: Ray is not installed.
-        ConfigurationError: no cluster answers at the address.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -82,10 +78,6 @@ class RayWorkers:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
-        Args:
-            function: can be pickled.
-            items: can be pickled.
-
         Raises:
             Exception: what the function raised for an item, or that its worker was lost however often it was tried;
                 what is still under way is given up.
@@ -118,11 +110,7 @@ class RayWorkers:
                 self._ray.cancel(left, force=True)
 
     def _workers(self) -> int:
-        """Return how many tasks can be done at once.
-
-        Raises:
-            RunError: none, for no node has what a task takes: Ray would wait until one comes.
-        """
+        """Return how many tasks can be done at once."""
         kind = "GPU" if self._uses_gpus else "CPU"
         count = int(self._ray.cluster_resources().get(kind, 0))
         if count < 1:
@@ -142,9 +130,6 @@ class RayWorkers:
         Args:
             dtype: as the user said.
             device: as the user said; a GPU has no number here, because Ray says which one a task gets.
-
-        Raises:
-            ConfigurationError: the workers have no such device, or it does not compute in the number type.
         """
         if checked_device(device).startswith("cuda:"):
             raise ConfigurationError(

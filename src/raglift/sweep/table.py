@@ -16,6 +16,7 @@ from raglift.report.cells import change_cell, mean_cell
 from raglift.report.fairness import beside_of
 from raglift.report.format import confidence_text, p_text
 from raglift.report.format import marks as marks_of
+from raglift.report.views.comparison import at_k
 from raglift.report.views.parts import (
     beside_columns,
     cost_columns,
@@ -58,7 +59,7 @@ def cells_table(result: SweepResult, advised: Recommendation | None) -> Table:
     ]
     costs = _cost_columns(result, rows)
     columns = [*_means(result, rows, advised), *costs]
-    context = Metric(CONTEXT, _depth_of_costs(result).depth)  # has a column among the costs
+    context = Metric(CONTEXT, at_k(result).depth)  # has a column among the costs
     shown = {result.primary, context, *beside_of(result.fairness)}
     named = dict.fromkeys(metric for row in rows for metric in row.evaluation.named_metrics(result.primary))
     columns += named_columns([metric for metric in named if metric not in shown], _named_mean)
@@ -151,13 +152,7 @@ def _cost_columns(result: SweepResult, rows: Sequence[_Row]) -> list[Column[_Row
     """Return the columns of costs that are known of some cell."""
     return cost_columns(
         rows,
-        _depth_of_costs(result),
+        at_k(result),
         lambda row, metric: mean_after(row.evaluation, metric),
         lambda row: row.evaluation,
     )
-
-
-def _depth_of_costs(result: SweepResult) -> Metric:
-    """Return the metric at whose depth the size of the prompt is shown."""
-    fair = result.fairness
-    return result.primary if fair is None or fair.in_hits is None else fair.in_hits

@@ -60,17 +60,7 @@ WHY = "Why"
 
 
 def sweep_view(result: SweepResult, *, baseline: str | None = None, detail: Detail = Detail.DETAILS) -> Document:
-    """Return what is shown of a sweep.
-
-    Args:
-        result: what a sweep found.
-        baseline: the name or key of the cell that the others are compared with in detail; by default as in
-            `raglift.compare`.
-        detail: sections of more detail than this are not made.
-
-    Raises:
-        ConfigurationError: the baseline is none of the cells that are measured.
-    """
+    """Return what is shown of a sweep."""
     compared = result.compared
     advised = None if compared is None else result.recommend()
     table = cells_table(result, advised)
@@ -288,11 +278,7 @@ def _cutters(cut: Sequence[CellResult]) -> str:
 
 
 def failures(failed: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield which cells failed, for each reason.
-
-    Args:
-        failed: the name of each, and why.
-    """
+    """Yield which cells failed, for each reason."""
     for reason, names in _by_reason(failed).items():
         yield f"{counted(len(names), 'configuration')} failed: {reason} ({listed(names, 3, '; ')})"
 
@@ -377,15 +363,7 @@ def failed_sections(result: SweepResult) -> list[Section]:
 
 
 def sweep_document(result: SweepResult, *, baseline: str | None = None) -> Page:
-    """Return the page of a sweep.
-
-    Args:
-        result: what a sweep found.
-        baseline: the name or key of the cell that the others are compared with; by default as in `raglift.compare`.
-
-    Raises:
-        ConfigurationError: no cell is measured, or the baseline is none of those that are.
-    """
+    """Return the page of a sweep."""
     if not result.finished:
         reason = f"; the first failed: {result.failed[0].error}" if result.failed else ""
         raise ConfigurationError(

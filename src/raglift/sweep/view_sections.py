@@ -141,26 +141,14 @@ def effects_of(result: SweepResult) -> FactorEffects | None:
 
 
 def effects_section_of(result: SweepResult, effects: FactorEffects, recommended: str | None) -> Section:
-    """Return what each part does as a section, and what the reranker does in the recommended cell.
-
-    Args:
-        result: what a sweep found.
-        effects: what each part does.
-        recommended: the name of the cell that is recommended.
-    """
+    """Return what each part does as a section, and what the reranker does in the recommended cell."""
     section = effects_section(effects)
     said = reranker_sentence(result, effects, recommended)
     return replace(section, paragraphs=(*section.paragraphs, said)) if said else section
 
 
 def reranker_sentence(result: SweepResult, effects: FactorEffects, recommended: str | None) -> str:
-    """Return what a reranker does in the recommended cell, or would do; empty where none matters on average.
-
-    Args:
-        result: what a sweep found.
-        effects: what each part does.
-        recommended: the name of the cell that is recommended.
-    """
+    """Return what a reranker does in the recommended cell, or would do; empty where none matters on average."""
     helpful = [
         one.level
         for factor in effects.factors

@@ -93,10 +93,6 @@ def bounded_marks(text: str, form: Literal["NFD", "NFKD"] = "NFD") -> str:
 
     To put marks into their order takes Python a time that is quadratic in their number. No text has more than 30, as
     Unicode says of its Stream-Safe Text Format (UAX #15); those that come last in this order are left out.
-
-    Args:
-        text: any text.
-        form: `NFKD` before it is normalized to NFKC.
     """
     if text.isascii() or _HAS_MANY_MARKS.search(text) is None:
         return text
@@ -138,10 +134,6 @@ def normalize_with_offsets(text: str, *, unicode_folding: bool = False) -> Norma
 
     Linear in the length of the text: where normalization changes no lengths but those of white space, as in
     nearly all real text, the map comes from the white space alone.
-
-    Args:
-        text: any text.
-        unicode_folding: as in `normalize`.
     """
     if unicode_folding:
         return fold_white_space(*_fold_hyphens(*_fold_clusters(text, _fold, _extends_folded)))

@@ -37,20 +37,12 @@ def find_occurrences(patterns: Sequence[str], texts: Iterable[str]) -> Iterator[
 
     Exact: nothing is normalized. An empty pattern occurs nowhere; equal patterns occur together. The time is linear in
     the texts and in what is found; the texts are read a block ahead and never all held.
-
-    Args:
-        patterns: what is looked for.
-        texts: where it is looked for; read once.
     """
     return Patterns(patterns).find(texts)
 
 
 class Patterns:
-    """Patterns, prepared to be looked for.
-
-    Args:
-        patterns: what is looked for.
-    """
+    """Patterns, prepared to be looked for."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         numbers: dict[str, int] = {}

@@ -64,9 +64,6 @@ def fold_format(text: str) -> NormalizedText:
     White space is folded to single spaces, and left out between Chinese and Japanese characters; quotation marks
     become straight; the numbers of list items and of headings and the language after a
     fence of code are left out; characters are composed (NFC). Time is linear in the text.
-
-    Args:
-        text: a document, with its line ends.
     """
     folded, starts, ends = compose_with_offsets(text)
     spans = [found.span("left") for found in _left_out(folded)]

@@ -95,10 +95,6 @@ def load_encoding(name: str) -> Encoding:
 
     Args:
         name: tiktoken's name for it, such as `cl100k_base`.
-
-    Raises:
-        MissingDependency: tiktoken is not installed.
-        ConfigurationError: no encoding has that name, or it can be neither found nor downloaded.
     """
     try:
         import tiktoken
@@ -207,10 +203,6 @@ def characters_per_token(texts: Iterable[str], counter: TokenCounts) -> float:
     """Return the mean number of characters of a token: distinct texts, up to 200,000 characters of them.
 
     4, which is roughly that of English, where they have fewer than 200 characters together.
-
-    Args:
-        texts: of one corpus, in a fixed order.
-        counter: counts tokens.
 
     Raises:
         MissingDependency: tiktoken is not installed.

@@ -33,9 +33,6 @@ def words_of(text: str) -> list[str]:
     do not tell words apart (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan), and in Korean, whose particles are
     attached, every two neighbouring characters (grapheme clusters) of a row are one word, as in Lucene's CJKAnalyzer:
     “検索評価” is 検索, 索評, 評価. A row of one is itself a word.
-
-    Args:
-        text: any text.
     """
     if text.isascii():
         return _split(_ASCII_WORD.findall(text.lower()))

@@ -120,26 +120,14 @@ class Sources:
         self._left_out: list[UnresolvedLabel] = []
 
     def take_notes(self, query_id: str) -> tuple[list[InexactQuote], list[UnresolvedLabel]]:
-        """Return what was found in other words, and what was left out, since this was last asked.
-
-        Args:
-            query_id: the query that was read since.
-        """
+        """Return what was found in other words, and what was left out, since this was last asked."""
         inexact = [replace(each, query_id=query_id) for each in self._inexact]
         left_out = [replace(each, query_id=query_id) for each in self._left_out]
         self._inexact, self._left_out = [], []
         return inexact, left_out
 
     def note_unresolved(self, label: Location, where: Location, text: str, found: str, expected: str) -> None:
-        """Note that a label does not resolve: a fault, or one more that is left out.
-
-        Args:
-            label: the label.
-            where: the field of it that is not right.
-            text: the words that the label quotes.
-            found: what was found.
-            expected: what was expected.
-        """
+        """Note that a label does not resolve: a fault, or one more that is left out."""
         if not self._partly:
             where.fault(found, expected)
             return
@@ -175,13 +163,7 @@ class Sources:
             )
 
     def find_page(self, doc_id: str, number: int, location: Location) -> Passage | None:
-        """Return all of a page of a document as a passage; None, and a fault, where it has no such page, or no text.
-
-        Args:
-            doc_id: the document.
-            number: which page, from 1.
-            location: the label, for the fault.
-        """
+        """Return all of a page of a document as a passage; None, and a fault, where it has no such page, or no text."""
         document = self.document(doc_id, location)
         if document is None:
             return None
@@ -208,12 +190,6 @@ class Sources:
         Where that fails and the sources are tolerant, accents, hyphens and other punctuation make no difference
         either. There must be exactly one such place: for `first` in the document, for `last` in the 10,000 characters
         after it.
-
-        Args:
-            doc_id: the document.
-            first: the words that the passage begins with.
-            last: the words that it ends with; they may overlap `first`.
-            location: the label, for the fault.
         """
         document = self.document(doc_id, location)
         if document is None:

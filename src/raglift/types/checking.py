@@ -57,11 +57,7 @@ def tuple_of(kind: type[T], value: object, location: Location) -> tuple[T, ...]:
 
 
 def raise_faults(made: str, faults: list[Fault]) -> None:
-    """Raise if there are any faults.
-
-    Raises:
-        DatasetError: what is not made, and every fault.
-    """
+    """Raise if there are any faults."""
     if faults:
         raise DatasetError(made, faults, "it was not made")
 

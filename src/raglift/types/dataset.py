@@ -247,12 +247,7 @@ def _not_in(passage: Passage, documents: Mapping[str, Document]) -> tuple[str, s
 
 
 def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[Document, ...]:
-    """Return the records whose ids and texts are texts and whose ids are unique; note the others.
-
-    Args:
-        documents: what should be documents.
-        faults: where what is wrong is noted.
-    """
+    """Return the records whose ids and texts are texts and whose ids are unique; note the others."""
     checked: list[Document] = []
     first: dict[str, int] = {}
     for index, document in enumerate(documents):
@@ -275,11 +270,7 @@ def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[D
 
 
 def _documents(source: object) -> tuple[Document, ...]:
-    """Return the documents of a dataset that is built in Python, checked.
-
-    Raises:
-        DatasetError: something that is not a document, or an id that occurs twice; every fault is listed.
-    """
+    """Return the documents of a dataset that is built in Python, checked."""
     if source is None:
         return ()
     if isinstance(source, Mapping):

@@ -163,11 +163,7 @@ class Fact:
 
 
 def distinct_facts(facts: Iterable[tuple[Passage, ...]]) -> tuple[Fact, ...]:
-    """Return facts of alternatives; what a file repeats is one alternative, or one fact, and counts once.
-
-    Args:
-        facts: the alternatives of each, which may be none where they are at fault.
-    """
+    """Return facts of alternatives; what a file repeats is one alternative, or one fact, and counts once."""
     distinct: dict[frozenset[Passage], Fact] = {}
     for passages in facts:
         if passages:

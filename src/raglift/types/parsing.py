@@ -279,13 +279,7 @@ def field_of(entry: Mapping[str, Any], names: tuple[str, ...], location: Locatio
 
 
 def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, ...]:
-    """Return the facts of a query: a passage is a fact, a list of passages one fact with alternatives.
-
-    Args:
-        value: the list of facts.
-        location: its location.
-        sources: the documents that labels point into.
-    """
+    """Return the facts of a query: a passage is a fact, a list of passages one fact with alternatives."""
     entries = _entries(value, location, "a list of facts")
     # Where a label does not resolve there is a fault, or it is left out, and its fact with it
     alternatives = [_read_alternatives(entry, location / index, sources) for index, entry in enumerate(entries)]

@@ -53,12 +53,7 @@ _set_chunk, _set_rank, _set_score = (getattr(Hit, name).__set__ for name in ("ch
 
 
 def hits_of(chunks: Iterable[Chunk], scores: Sequence[float | None]) -> tuple[Hit, ...]:
-    """Return hits in their order, of whose chunks and scores the types are known: many, in less time than one by one.
-
-    Args:
-        chunks: best first.
-        scores: as many.
-    """
+    """Return hits in their order; the types of chunks and scores are known: many take less time than one by one."""
     hits = tuple(map(object.__new__, repeat(Hit, len(scores))))
     for set_one, values in ((_set_chunk, chunks), (_set_rank, count(1)), (_set_score, scores)):
         deque(map(set_one, hits, values), maxlen=0)
@@ -209,15 +204,7 @@ class Call:
 
 
 def ranking_of(hits: object, where: str) -> Ranking:
-    """Return hits as a ranking: one, or chunks or hits in order, which are numbered anew.
-
-    Args:
-        hits: what was given.
-        where: what it was given for, for the message.
-
-    Raises:
-        ConfigurationError: anything else.
-    """
+    """Return hits as a ranking: one, or chunks or hits in order, which are numbered anew."""
     if isinstance(hits, Ranking):
         return hits
     if isinstance(hits, str) or not isinstance(hits, Iterable):

@@ -57,11 +57,7 @@ class Session:
 
 
 def stage_names(sessions: Iterable[Session]) -> tuple[str, ...]:
-    """Return the names of the stages of all calls, in the order that all calls have them in.
-
-    Raises:
-        ConfigurationError: two calls have the same stages in different orders.
-    """
+    """Return the names of the stages of all calls, in the order that all calls have them in."""
     chains = dict.fromkeys(tuple(stage.stage for stage in call.stages) for one in sessions for call in one.calls)
     names: list[str] = []
     for chain in chains:
@@ -83,10 +79,6 @@ def session_trace(session: Session, stages: Sequence[str]) -> Trace:
 
     What comes twice is kept twice: the agent was given it twice. A call without one of the stages has there what it had
     before that stage: what was not reranked is as it was retrieved.
-
-    Args:
-        session: the session.
-        stages: the names of the stages of all sessions of the run, in order.
     """
     done = tuple(
         StageTrace(
@@ -105,11 +97,6 @@ def ranking_at(call: Call, stage: str, stages: Sequence[str]) -> Ranking:
 
     A call that does not have it, has there the hits of its last stage before that one; where its first stage comes
     later, it has the hits of that.
-
-    Args:
-        call: the call.
-        stage: the stage.
-        stages: all stages of the run, in order.
     """
     order = list(stages)
     before = [one for one in call.stages if order.index(one.stage) <= order.index(stage)]

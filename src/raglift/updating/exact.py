@@ -82,12 +82,7 @@ class Exact(NamedTuple):
 
 
 class OwnPlaces:
-    """Finds the own places of passages.
-
-    Args:
-        old: the documents as they were.
-        new: the documents as they are now.
-    """
+    """Finds the own places of passages."""
 
     def __init__(self, old: FoldedDocuments, new: FoldedDocuments) -> None:
         self._old, self._new = old, new
@@ -101,14 +96,7 @@ class OwnPlaces:
         return None if found is None else self._new.documents[found].id
 
     def find(self, spot: Spot, place: Place, before: Sequence[Spot], now: Sequence[Spot]) -> Exact:
-        """Return which of the places of a passage's text is its own.
-
-        Args:
-            spot: the passage in the old documents.
-            place: the same as a place in the source.
-            before: all places of its text in the old documents.
-            now: all places in the new documents.
-        """
+        """Return which of the places of a passage's text is its own."""
         if not now:
             return Exact("its text is not in the documents")
         here = self._partners.get(spot.document)
@@ -248,10 +236,6 @@ class OwnPlaces:
 
         Then the passage was edited, and the same words elsewhere are another passage. Its old place has more of the
         text before it, or after it.
-
-        Args:
-            spot: the passage.
-            own: the place that has its words now.
         """
         document, found = self._partners.get(spot.document), self.neighbours(spot)
         if document is None or found is None:

@@ -55,10 +55,6 @@ class FoldedDocuments:
     """Documents without their format (`fold_format`).
 
     Offsets take sixteen times the memory of the text, so those of the last few documents alone are held.
-
-    Args:
-        documents: the source texts.
-        what: what the progress is of.
     """
 
     def __init__(self, documents: Sequence[Document], what: str) -> None:
@@ -122,12 +118,7 @@ class FoldedDocuments:
         return self.documents[self.number[place.doc_id]].text[place.start : place.end]
 
     def find(self, texts: Mapping[str, tuple[bool, bool]], what: str) -> dict[str, list[Spot]]:
-        """Return the spans at which folded texts occur.
-
-        Args:
-            texts: what is looked for, and whether it may begin and end in mid-word.
-            what: what the progress is of.
-        """
+        """Return the spans at which folded texts occur."""
         found: dict[str, list[Spot]] = {text: [] for text in texts}
         if not texts:
             return found

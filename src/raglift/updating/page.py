@@ -22,12 +22,7 @@ _MOST = 1000
 
 
 def update_page(update: LabelUpdate, *, next_step: str = "") -> Page:
-    """Return the page of updated labels, with the decisions that are open.
-
-    Args:
-        update: what became of the labels.
-        next_step: what to do with the file of decisions that the page saves.
-    """
+    """Return the page of updated labels, with the decisions that are open."""
     before, after = Places(update.dataset.documents), Places(update.documents)
     order = list(KINDS)
     undecided = sorted(update.undecided, key=lambda each: order.index(each.kind))

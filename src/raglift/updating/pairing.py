@@ -71,13 +71,7 @@ def _begin_alike(old: str, new: str) -> bool:
 
 
 def has_section(new: str, old: str, at: int) -> bool:
-    """Whether a text of Markdown has the `#` or `##` heading above a place in another: the last that is there once.
-
-    Args:
-        new: the text.
-        old: the old text.
-        at: the place in it.
-    """
+    """Whether a text of Markdown has the `#` or `##` heading above a place in another: the last that is there once."""
     count = Counter(_HEADING.findall(old))
     own = [found[0] for found in _HEADING.finditer(old, 0, at) if count[found[0]] == 1]
     return bool(own) and own[-1] in _HEADING.findall(new)
@@ -109,10 +103,6 @@ def anchors_of(old: str, new: str) -> list[Anchor]:
 
     These are the rows of six words that occur once in each version; of those that change places, the longest row that
     keeps its order is taken (a patience diff by words, so that wrapping makes no difference).
-
-    Args:
-        old: the folded text of a document.
-        new: that of its new version.
     """
     there = {words: at for words, at in _windows(new) if at >= 0}
     pairs = sorted((at, there[words], len(words)) for words, at in _windows(old) if at >= 0 and words in there)

@@ -20,11 +20,6 @@ def passage_at(old: Passage, document: str, place: Place) -> Passage:
     """Return a passage as it is at its new place: in the form, and with the grade and annotator, that it had.
 
     A chunk id becomes a span.
-
-    Args:
-        old: the passage.
-        document: the text of the new document.
-        place: where in it.
     """
     text = document[place.start : place.end]
     if old.start is not None or old.chunk_id is not None:

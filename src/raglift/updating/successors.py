@@ -96,14 +96,7 @@ class Undecided:
 def propose(
     passages: Sequence[Undecided], old: FoldedDocuments, new: FoldedDocuments, places: OwnPlaces
 ) -> list[tuple[Candidate, ...]]:
-    """Return where each passage may be now, best first.
-
-    Args:
-        passages: those whose places are not certain.
-        old: the documents as they were.
-        new: the documents as they are now.
-        places: what both versions of a document have before a passage, and after it.
-    """
+    """Return where each passage may be now, best first."""
     pieces = [tuple(_pieces(each, old)) for each in passages]
     spots = new.find({piece.text: (False, False) for of in pieces for piece in of}, "look for parts of passages")
     ranked: list[list[tuple[float, Candidate]]] = []

@@ -266,13 +266,7 @@ def _parts(text: str) -> tuple[list[str], list[str], str]:
 
 
 def _kind(passage: Undecided, candidates: Sequence[Candidate], partner: str | None) -> Kind:
-    """Return what became of a passage whose place is not certain.
-
-    Args:
-        passage: the passage.
-        candidates: where it may be.
-        partner: its document as it is now, if it is still there.
-    """
+    """Return what became of a passage whose place is not certain."""
     if not candidates:
         return "gone"
     best, exact = candidates[0], passage.exact

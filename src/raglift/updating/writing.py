@@ -49,11 +49,7 @@ def write_update(
 
 
 def check_target(target: Path, old: Path | None, *, overwrite: bool) -> None:
-    """Raise unless labels and their history can be written there.
-
-    Raises:
-        ConfigurationError: that is the file of the old labels, or a file is there that may not be replaced.
-    """
+    """Raise unless labels and their history can be written there."""
     if old is not None and resolved(target) == resolved(old):
         raise ConfigurationError(f"{target}: found the file of the old labels; expected a new one: choose another name")
     for path in (target, history_path(target)):

@@ -47,12 +47,7 @@ def lines_text(lines: Iterable[str]) -> str:
 
 
 def short_repr(value: object, most: int = 200) -> str:
-    """Return what `repr` says of something that a user wrote, on one line and never endless.
-
-    Args:
-        value: it.
-        most: where it has more characters than so many, its middle is left out.
-    """
+    """Return what `repr` says of something that a user wrote, on one line and never endless."""
     try:
         said = repr(value)
     except ValueError:  # an integer of more digits than Python writes out
@@ -108,12 +103,7 @@ _WINDOW = 20_000
 
 
 def describe_error(error: BaseException, *, secrets: Iterable[str] | KnownSecrets = ()) -> str:
-    """Return an error as one short line without secrets.
-
-    Args:
-        error: what was raised.
-        secrets: what must not be shown, besides what the environment and its own shape show to be secret.
-    """
+    """Return an error as one short line without secrets."""
     message = error_text(error)
     given = secrets.values if isinstance(secrets, KnownSecrets) else filter(None, secrets)
     message = known_secrets(frozenset(secrets_of_environment().union(given))).cleared(message)
@@ -146,11 +136,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 class Secrets(KnownSecrets):
-    """Hides values in texts of others, also where they are escaped for an address, JSON or HTML, or cut off.
-
-    Args:
-        values: what is to be hidden.
-    """
+    """Hides values in texts of others, also where they are escaped for an address, JSON or HTML, or cut off."""
 
     def hidden(self, text: str) -> str:
         """Return a text to be printed, with `***` in place of what must not be shown."""

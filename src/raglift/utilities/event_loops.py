@@ -99,11 +99,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 def current_loop() -> EventLoop:
-    """Return the loop for new calls: that of the last ones, unless one of these was cancelled and has not ended.
-
-    Raises:
-        ConfigurationError: called on a loop of raglift's, which would wait for itself for ever.
-    """
+    """Return the loop for new calls: that of the last ones, unless one of these was cancelled and has not ended."""
     if is_own_loop():
         raise ConfigurationError(
             "found a call that waits for an async one inside an async function; expected the async form, awaited"

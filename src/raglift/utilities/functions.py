@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import json
 from functools import partial
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 _MOST_NESTED = 3
@@ -22,7 +22,7 @@ def settings_of(asked: Any, depth: int = 0) -> str:
     if isinstance(asked, partial):
         named = {**{str(place): value for place, value in enumerate(asked.args)}, **asked.keywords, "func": asked.func}
     elif isinstance(asked, FunctionType):
-        changing = _assigned(asked.__code__, "STORE_DEREF")
+        changing = {step.argval for step in dis.get_instructions(asked.__code__) if step.opname == "STORE_DEREF"}
         named = {name: value for name, value in _enclosed(asked).items() if name not in changing}
         named |= {f"default {place}": value for place, value in enumerate(asked.__defaults__ or ())}
         named |= asked.__kwdefaults__ or {}
@@ -43,10 +43,6 @@ def _is_filled(cell: CellType) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _assigned(code: CodeType, operation: str) -> set[str]:
-    return {step.argval for step in dis.get_instructions(code) if step.opname == operation}
 
 
 def _setting(value: Any, depth: int) -> str | None:

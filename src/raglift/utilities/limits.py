@@ -20,11 +20,7 @@ LARGEST_SCORE = 1e100
 
 
 def most_bytes() -> int:
-    """Return how many bytes one file may have, or unpack to, where it is taken into memory: 2 GiB, or as set.
-
-    Raises:
-        ConfigurationError: `RAGLIFT_MAX_BYTES` is not a number of bytes.
-    """
+    """Return how many bytes one file may have, or unpack to, where it is taken into memory: 2 GiB, or as set."""
     value = os.environ.get(VARIABLE, "").strip()
     if not value:
         return _USUAL

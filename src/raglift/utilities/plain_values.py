@@ -24,11 +24,7 @@ def plain(value: Any) -> Any:
 
 
 def plain_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return metadata that can be compared, searched and saved; the same object if it can be already.
-
-    Args:
-        metadata: of a hit. If it is nested too deep, or has a value without a text, it is made `plain`.
-    """
+    """Return metadata that can be compared, searched and saved; the same object if it can be already."""
     if type(metadata) is dict and _FLAT.issuperset(map(type, metadata.values())):
         return metadata
     replaced: list[str] = []
@@ -39,13 +35,7 @@ def plain_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _plain(value: Any, around: tuple[int, ...], replaced: list[str]) -> Any:
-    """Return a plain value, and add to `replaced` why something could not be made plain.
-
-    Args:
-        value: any value.
-        around: the identities of the containers that it lies in.
-        replaced: reasons.
-    """
+    """Return a plain value, and add to `replaced` why something could not be made plain."""
     if value is None or isinstance(value, (str, bool)):
         return value
     try:

@@ -26,10 +26,5 @@ def installed(group: str) -> dict[str, Any]:
 
 @cache
 def leave_out(name: str, why: str) -> None:
-    """Warn, once, that a plugin is not used.
-
-    Args:
-        name: as `installed` has it.
-        why: what it did.
-    """
+    """Warn, once, that a plugin is not used."""
     warnings.warn(f"the plugin {name} is left out: {why}", PluginWarning, stacklevel=2)

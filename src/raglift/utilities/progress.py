@@ -86,9 +86,6 @@ def show_progress_if_slow(enabled: bool = True) -> Iterator[None]:
 
     Work with `show=None` is meant, and nothing is written if `RAGLIFT_PROGRESS=0` is set. For the command line: a
     library does not write to standard error unasked.
-
-    Args:
-        enabled: False writes none, in a block around which it was asked for.
     """
     before, _state.reports_slow_work = _state.reports_slow_work, enabled
     try:
@@ -112,12 +109,7 @@ def steps(total: int) -> Iterator[None]:
 
 @contextmanager
 def step(name: str, *, show: bool | None = None) -> Iterator[None]:
-    """Say which step the tracked work in the block belongs to; on a terminal, something moves from the start.
-
-    Args:
-        name: what is being done, such as “retrieve”.
-        show: as for `is_shown`.
-    """
+    """Say which step the tracked work in the block belongs to; on a terminal, something moves from the start."""
     current = _steps.get()
     if current is None:
         yield
@@ -164,12 +156,7 @@ def track(
 
 
 def notice(text: str, *, show: bool | None = None) -> None:
-    """Say in one line on standard error what is being waited for.
-
-    Args:
-        text: the line.
-        show: as for `track`.
-    """
+    """Say in one line on standard error what is being waited for."""
     if not is_shown(show):
         return
     if _state.display is not None:

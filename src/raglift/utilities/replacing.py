@@ -81,9 +81,6 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
     Args:
         path: the file; its parents are made when missing.
         overwrite: whether a file that is there when the block ends may be replaced.
-
-    Raises:
-        DatasetError: it cannot be written, or is there and may not be replaced; what was there is unchanged.
     """
     try:
         if is_stream(path):
@@ -128,9 +125,6 @@ def staging_folder(target: Path) -> Iterator[Path]:
 
     What processes that were killed left there is removed first.
 
-    Args:
-        target: what is written; the folder that it is in is there.
-
     Raises:
         OSError: nothing can be written there.
     """
@@ -162,11 +156,6 @@ def move_folder(written: Path, target: Path, *, overwrite: bool) -> None:
     """Move a folder to its place; whatever is there comes back when that fails.
 
     A process can be killed in between; then `staging_folder` puts back what was there.
-
-    Args:
-        written: the whole folder, in one of `staging_folder`.
-        target: its location.
-        overwrite: whether what is there may be replaced; an empty folder always may.
 
     Raises:
         OSError: it cannot be moved.
@@ -280,13 +269,6 @@ def hold_lock(path: Path, work: str) -> Iterator[None]:
 
     The file stays: to remove it would let two processes hold a file of the same name. Where a file system knows no
     locks, nothing is held.
-
-    Args:
-        path: of the file that stands for it, which is made when it is missing; its folder is there.
-        work: what is worked on, for the error, such as “this sweep”.
-
-    Raises:
-        RunError: another process holds it, or the file cannot be written.
     """
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

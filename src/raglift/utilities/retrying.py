@@ -75,9 +75,6 @@ class RetryPolicy:
 
     By default a request is made again after HTTP 408, 409, 425, 429 and 5xx, a timeout, a lost connection or a damaged
     reply; never after 400, 401, 403 or 404, nor when the quota is used up.
-
-    Raises:
-        ConfigurationError: a number is out of range.
     """
 
     attempts: int = 8
@@ -210,14 +207,6 @@ def ask_with_retries(
     """Return what the provider answers, asking again while it is worth it.
 
     A wait is shown on standard error as progress is; Ctrl-C ends it at once, and so does `stopped_by`.
-
-    Args:
-        ask: makes the request. A ModelOutputError of its own goes to the caller as it is.
-        policy: how often it is made again, and how long is waited before.
-        name: the model, for messages.
-        kind: what it is, for messages.
-        secrets: what must not show in any message.
-        advice: what a message ends with.
 
     Raises:
         ModelOutputError: the provider gave no usable answer.

@@ -90,10 +90,6 @@ def is_distinctive(value: str) -> bool:
 class KnownSecrets:
     """Hides secrets in texts, also if they are escaped there for an address, JSON or HTML.
 
-    Args:
-        values: the secrets.
-        distinctive: leave out what a document may contain by chance.
-
     Attributes:
         values: those that are long enough to be hidden.
         longest: how many characters may stand for the longest of them.

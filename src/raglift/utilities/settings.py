@@ -210,11 +210,7 @@ _ANNOTATED = re.compile(r"Annotated\[(.+?), (?:Bounds|OneOf)\(.*\]")  # the type
 
 
 def check_settings(record: Any) -> None:
-    """Raise for the first field of a record that does not fit its declaration.
-
-    Raises:
-        ConfigurationError: it says which, what was found and what was expected.
-    """
+    """Raise for the first field of a record that does not fit its declaration."""
     model: type = type(record)
     for setting in fields_of(model).values():
         value = getattr(record, setting.name)

@@ -76,15 +76,7 @@ def _read_whole(file: BufferedReader) -> bytes | None:
 
 @contextmanager
 def as_file(path: Path, ending: str = "") -> Iterator[Path]:
-    """Give a file that can be read twice: the path itself, or a temporary copy of what a pipe gives.
-
-    Args:
-        path: a file, or a pipe as of `<(…)`.
-        ending: what the name of a copy ends with.
-
-    Raises:
-        DatasetError: the pipe cannot be read, or gives more than is taken of one input.
-    """
+    """Give a file that can be read twice: the path itself, or a temporary copy of what a pipe gives."""
     if not is_stream(path):
         yield path
         return
@@ -99,23 +91,13 @@ def as_file(path: Path, ending: str = "") -> Iterator[Path]:
 
 
 def decode_text(data: bytes, location: Location, *, expected: str = "text in UTF-8") -> str | None:
-    """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one.
-
-    Args:
-        data: the file.
-        location: the file, for the fault.
-        expected: what the fault says was expected.
-    """
+    """Return a text with bare line feeds and no byte-order mark; None, and a fault, without one."""
     text = _decoded(data, location, expected)
     return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def check_encoding(name: str | None) -> str | None:
-    """Return the name of a text encoding as Python knows it; None for none.
-
-    Raises:
-        ConfigurationError: there is no such encoding.
-    """
+    """Return the name of a text encoding as Python knows it; None for none."""
     if name is None:
         return None
     try:
@@ -134,11 +116,6 @@ def decode_document(data: bytes, location: Location, encoding: str | None = None
 
     What has a byte-order mark is read as it says, and what is valid UTF-8 as UTF-8. The encoding is that of all other
     files; no file is read with an encoding that is guessed, and no character is ever replaced.
-
-    Args:
-        data: the file.
-        location: the file, for the fault.
-        encoding: a name that `check_encoding` returned; None for UTF-8 alone.
     """
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
     named = marked or ("utf-8" if encoding is None or _is_utf8(data) else encoding)
@@ -190,12 +167,7 @@ def decode_lines(data: bytes, location: Location) -> Iterator[tuple[Location, st
 
 
 def stream_lines(path: Path, location: Location) -> Iterator[tuple[Location, str]]:
-    """Yield what `lines_of` does, reading the file line by line: for files of any size.
-
-    Args:
-        path: the file.
-        location: the file, for faults.
-    """
+    """Yield what `lines_of` does, reading the file line by line: for files of any size."""
     try:
         with path.open("rb") as file:
             yield from lines_of(file, location, longest=most_bytes())
@@ -265,32 +237,17 @@ class _NotStrictError(Exception):
 
 
 def parse_object(line: str, location: Location) -> dict[str, Any] | None:
-    """Return the object on a line; None, and a fault, when it holds anything else.
-
-    Args:
-        line: the text of the line.
-        location: the line.
-    """
+    """Return the object on a line; None, and a fault, when it holds anything else."""
     return _parse(line, location, "the end of the line", "one JSON object on each line")
 
 
 def parse_text(text: str, location: Location) -> dict[str, Any] | None:
-    """Return the object that a whole file holds; None, and a fault with its line, when it holds anything else.
-
-    Args:
-        text: the text of the file.
-        location: the file.
-    """
+    """Return the object that a whole file holds; None, and a fault with its line, when it holds anything else."""
     return _parse(text, location, "the end of the file", "one JSON object")
 
 
 def parse_list_or_object(text: str, location: Location) -> list[Any] | dict[str, Any] | None:
-    """Return the list or object that a whole file holds; None, and a fault with its line, for anything else.
-
-    Args:
-        text: the text of the file.
-        location: the file.
-    """
+    """Return the list or object that a whole file holds; None, and a fault with its line, for anything else."""
     known = len(location.faults)
     value = _decode(text, location, "the end of the file", "JSON: a list, or an object")
     if isinstance(value, (list, dict)):

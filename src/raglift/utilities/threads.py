@@ -36,11 +36,7 @@ def usable_cores() -> int:
 
 
 def require_concurrency(value: object) -> None:
-    """Raise unless so many calls may be under way at once.
-
-    Raises:
-        ConfigurationError: it is no integer, or out of range.
-    """
+    """Raise unless so many calls may be under way at once."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_CONCURRENT:
         found = short_repr(value, 40)
         raise ConfigurationError(f"concurrency: found {found}; expected an integer from 1 to {MOST_CONCURRENT:,}")
@@ -51,12 +47,7 @@ class _CallThread(threading.Thread):
 
 
 def start_thread(work: Callable[[], object], name: str) -> None:
-    """Start a thread that keeps no process from ending.
-
-    Args:
-        work: what is done in it.
-        name: the name of the thread.
-    """
+    """Start a thread that keeps no process from ending."""
     _CallThread(target=work, daemon=True, name=name).start()
 
 
@@ -207,9 +198,6 @@ def end_process(code: object) -> None:
     """End the process here and now if a call is still under way after a moment.
 
     It is the last step of a process: everything else that is done at its end must have been done.
-
-    Args:
-        code: the exit code, as in `SystemExit`.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C, which is in no hurry, would keep us from ending

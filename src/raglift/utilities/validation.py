@@ -50,11 +50,7 @@ class WrongKind(ValueError):
 
 
 class Expected:
-    """For `Annotated`: the words for a value that its type does not accept, in place of pydantic's.
-
-    Args:
-        words: what was expected, such as `a text`.
-    """
+    """For `Annotated`: the words for a value that its type does not accept, in place of pydantic's."""
 
     def __init__(self, words: str) -> None:
         self.words = words
@@ -92,15 +88,7 @@ def several_wrong(faults: Iterable[tuple[Keys, str, str]]) -> PydanticCustomErro
 
 
 def read_as(form: TypeAdapter[T], value: Any) -> T:
-    """Return a saved value as the form it was saved in.
-
-    Args:
-        form: pydantic's, of a model or an annotated record.
-        value: as it was parsed.
-
-    Raises:
-        WrongKind: it is something else; the first fault is told.
-    """
+    """Return a saved value as the form it was saved in."""
     try:
         return form.validate_python(value)
     except ValueError as error:  # pydantic's, into which it makes any other

@@ -55,16 +55,7 @@ def _why_left_out(text: str) -> str | None:
 
 
 class Passages:
-    """All passages of a corpus, under one BM25 index, and those that questions are written about.
-
-    Args:
-        documents: the corpus.
-        size: the most characters of a passage.
-
-    Raises:
-        ConfigurationError: the size is not positive, or no passage carries anything to ask about.
-        MissingDependency: bm25s is not installed.
-    """
+    """All passages of a corpus, under one BM25 index, and those that questions are written about."""
 
     def __init__(self, documents: Sequence[Document], size: int) -> None:
         self.chunks = RecursiveChunker(size, 0).split(documents)
@@ -154,9 +145,6 @@ def parse_styles(styles: str | Mapping[str, float]) -> dict[str, float]:
 
     Args:
         styles: `natural=2,keyword`, where a style without a weight has 1; or a mapping from style to weight.
-
-    Raises:
-        ConfigurationError: an unknown style, or a weight that is not a positive number.
     """
     if isinstance(styles, str):
         parts = [part.strip().partition("=") for part in styles.split(",") if part.strip()]
@@ -237,13 +225,7 @@ _SPEAKS_OF_IT = re.compile(
 
 
 def fault_of(question: str, style: str, passages: Sequence[str]) -> str | None:
-    """Return the reason for which a question is discarded by its text; None if there is none.
-
-    Args:
-        question: with its white space folded.
-        style: how it was to be asked.
-        passages: what it was written about.
-    """
+    """Return the reason for which a question is discarded by its text; None if there is none."""
     if sum(map(str.isalpha, question)) < _LEAST_LETTERS and len(question.encode("utf-8")) < 2 * _LEAST_LETTERS:
         return "question too short"
     if len(question) > _LONGEST or (style == "keyword" and len(question.split()) > _MOST_KEYWORDS):
@@ -285,11 +267,6 @@ def locate(quote: str, chunk: Chunk, longest: int) -> Passage | str:
 
     It is looked for in the passage that the model was given, as it is; else normalized, with typographic quotes and
     dashes folded. The first place counts.
-
-    Args:
-        quote: what the model says that it copied.
-        chunk: the passage, with its location in a document.
-        longest: the most characters.
     """
     words = normalize(quote, unicode_folding=True)
     if not is_as_long_as(words, _SHORTEST_QUOTE):

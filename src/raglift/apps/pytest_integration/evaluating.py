@@ -40,11 +40,7 @@ _LOADED = pytest.StashKey[dict[str, Dataset]]()
 
 
 def check_mark(metafunc: pytest.Metafunc) -> None:
-    """Read what a test function expects.
-
-    Raises:
-        CollectError: its mark cannot be used, or would change nothing.
-    """
+    """Read what a test function expects."""
     where = metafunc.definition.nodeid
     try:
         expectation = expectation_of(metafunc.definition.iter_markers(MARK), where)
@@ -62,12 +58,7 @@ def check_mark(metafunc: pytest.Metafunc) -> None:
 
 
 def dataset_of_test(node: pytest.Item) -> Dataset:
-    """Return the labelled set that a test names.
-
-    Raises:
-        ConfigurationError: it names none, or there is none.
-        DatasetError: it cannot be loaded.
-    """
+    """Return the labelled set that a test names."""
     found = _named_dataset(node)
     if found is None:
         raise ConfigurationError(

@@ -69,15 +69,7 @@ class Expectation(BaseModel):
 
 
 def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
-    """Return the combined arguments of marks; arguments of a nearer mark override those of a farther one.
-
-    Args:
-        marks: nearest first, as pytest's `iter_markers` yields them.
-        where: the test, for messages.
-
-    Raises:
-        ConfigurationError: arguments that do not exist, or cannot be used.
-    """
+    """Return the combined arguments of marks; arguments of a nearer mark override those of a farther one."""
     arguments: dict[str, Any] = {}
     for mark in marks:
         if mark.args:

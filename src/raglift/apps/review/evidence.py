@@ -43,13 +43,7 @@ class Match:
 
 
 def matches_of(query: Query, chunk: Chunk, text: Text | None = None) -> tuple[Match, ...]:
-    """Return the passages of a query's facts that a chunk matches, in their order.
-
-    Args:
-        query: with its labels.
-        chunk: of its pool.
-        text: what normalizes, to be shared by chunks; by default a new one.
-    """
+    """Return the passages of a query's facts that a chunk matches, in their order."""
     places = (
         (number, alternative, passage)
         for number, fact in enumerate(query.facts)
@@ -68,29 +62,18 @@ def _matching(places: Iterable[tuple[int, int, Passage]], chunk: Chunk, text: Te
             yield Match(number, alternative, passage, inside, *span)
 
 
-def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -> tuple[int | None, ...]:
+def grades_of(query: Query, chunks: Iterable[Chunk]) -> tuple[int | None, ...]:
     """Return what the labels of a query say of chunks: the highest grade of a passage that each matches.
 
     It is 0 for a chunk that was judged irrelevant itself, or is a part of what was; else None. A chunk that merely
     contains such words is not judged by that: the rest of it may help.
-
-    Args:
-        query: with its labels.
-        chunks: of its pool.
-        text: what normalizes; by default a new one.
     """
-    text = text or Text(RULE)
+    text = Text(RULE)
     return tuple(grade_by_labels(query, chunk, RULE, text) for chunk in chunks)
 
 
 def fact_like(query: Query, chunk: Chunk, matches: Sequence[Match]) -> int | None:
-    """Return the fact that a chunk is most likely evidence of: one whose words it shares; None for no such fact.
-
-    Args:
-        query: with its labels.
-        chunk: of its pool.
-        matches: the passages that it matches.
-    """
+    """Return the fact that a chunk is most likely evidence of: one whose words it shares; None for no such fact."""
     if matches:
         return matches[0].fact
     if not has_words(encodable(chunk.text)):
@@ -99,9 +82,9 @@ def fact_like(query: Query, chunk: Chunk, matches: Sequence[Match]) -> int | Non
     return next((place[0] for place, known in _places(query) if share_half(whole, known)), None)
 
 
-def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
+def irrelevant_matches(query: Query, chunk: Chunk) -> Iterator[Match]:
     """Yield the passages judged irrelevant that equal or contain the chunk; the alternative is its number."""
-    text = text or Text(RULE)
+    text = Text(RULE)
     places = ((0, number, passage) for number, passage in enumerate(query.judged_irrelevant))
     for match in _matching(places, chunk, text):
         if is_inside(chunk, match.passage, RULE, text):
@@ -121,9 +104,6 @@ def evidence_of(
         grade: the passage's; 0 for one that does not help.
         part: first character of the chunk's text and one past the last; white space around it is left out. By default
             all of it, unchanged.
-
-    Raises:
-        ConfigurationError: the part is not inside the chunk, or holds no words.
     """
     start, end = (0, len(chunk.text)) if part is None else _trimmed(chunk.text, *part)
     words = encodable(chunk.text[start:end])
@@ -181,10 +161,6 @@ def grade_chunk(
         documents: the source texts by id, if at hand.
         fact: where the chunk goes if it becomes a passage, or was a model's alone. By default to the fact that has the
             same words, or to another fact.
-
-    Raises:
-        ConfigurationError: the question is marked as one without an answer; there is no such fact; or the chunk lies
-            inside a longer passage that people gave a higher grade, which would be its grade all the same.
     """
     if grade == 0:
         return _judge_irrelevant(query, chunk, documents)
@@ -213,11 +189,7 @@ def grade_chunk(
 
 
 def clear_grade(query: Query, chunk: Chunk) -> Query:
-    """Return the query with no label of a person's left that says anything of a chunk.
-
-    Raises:
-        ConfigurationError: the chunk lies inside a longer passage that a person labelled, or judged irrelevant.
-    """
+    """Return the query with no label of a person's left that says anything of a chunk."""
     query = _without_contained(query, chunk, lambda match: match.passage.annotator is None)
     irrelevant = [match for match in irrelevant_matches(query, chunk) if match.passage.annotator is None]
     if any(match.inside for match in irrelevant):
@@ -249,10 +221,6 @@ def add_words(
         part: first character of the chunk's text and one past the last.
         documents: the source texts by id, if at hand.
         fact: the number of the fact that they are an alternative of; None for a fact of their own.
-
-    Raises:
-        ConfigurationError: the question is marked as one without an answer, there is no such fact, the part holds no
-            words, or they are a passage already.
     """
     _check_answerable(query)
     if fact is not None:
@@ -275,21 +243,13 @@ def add_words(
 
 
 def set_grade(query: Query, fact: int, alternative: int, grade: int) -> Query:
-    """Return the query with another grade of a passage, which is a person's from then on.
-
-    Raises:
-        ConfigurationError: there is no such passage.
-    """
+    """Return the query with another grade of a passage, which is a person's from then on."""
     passage = replace(_passage(query, fact, alternative), grade=grade, annotator=None)
     return _with_passage(query, fact, alternative, passage)
 
 
 def remove(query: Query, fact: int, alternative: int | None = None) -> Query:
-    """Return the query without a fact, or without one of its passages; a fact goes with its last one.
-
-    Raises:
-        ConfigurationError: there is no such fact, or no such passage.
-    """
+    """Return the query without a fact, or without one of its passages; a fact goes with its last one."""
     passages = _fact(query, fact).passages
     if alternative is None:
         return _with_fact(query, fact, ())
@@ -298,11 +258,7 @@ def remove(query: Query, fact: int, alternative: int | None = None) -> Query:
 
 
 def mark_answerable(query: Query, *, answerable: bool) -> Query:
-    """Return the query marked as one that the documents answer, or do not.
-
-    Raises:
-        ConfigurationError: it is to have no answer, and has facts.
-    """
+    """Return the query marked as one that the documents answer, or do not."""
     if not answerable and query.facts:
         raise ConfigurationError(
             "the question: found facts that answer it; expected none where it has no answer: remove the facts first"

@@ -64,9 +64,6 @@ class LabelsFile:
 
         Returns:
             All queries of the file by id, with the file's labels, and how many of them were added.
-
-        Raises:
-            DatasetError: the file is malformed, is about other queries, or cannot be written.
         """
         self._wanted = tuple(wanted)
         self._content = self.read()
@@ -78,11 +75,7 @@ class LabelsFile:
         return {**known, **added}, len(added)
 
     def read(self) -> Content:
-        """Return what the file holds now.
-
-        Raises:
-            DatasetError: it is malformed, or cannot be read.
-        """
+        """Return what the file holds now."""
         before = self._digest()
         if not before:
             return _NO_FILE
@@ -95,11 +88,7 @@ class LabelsFile:
         return Content({query.id: query for query in queries}, by_id, before)
 
     def line_of(self, query: Query) -> str:
-        """Return the line that says what a query is.
-
-        Raises:
-            DatasetError: it would not be read back as it is.
-        """
+        """Return the line that says what a query is."""
         faults: list[Fault] = []
         value = passage_value if self._documents else placed_value
         (entry,) = check_queries([query], self._documents, faults, value)
@@ -108,11 +97,7 @@ class LabelsFile:
         return json.dumps(entry, ensure_ascii=False)
 
     def write(self, lines: Mapping[str, str]) -> None:
-        """Replace the file by itself with other lines for some queries; new ones stand at the end.
-
-        Raises:
-            DatasetError: it cannot be written, or another program changed it; what is there is unchanged.
-        """
+        """Replace the file by itself with other lines for some queries; new ones stand at the end."""
         if self._digest() not in (self._content.digest, ""):
             found = "a file that another program changed since it was read here"
             raise DatasetError(str(self.path), [Fault(str(self.path), found, "the review to be started again")])
@@ -136,11 +121,7 @@ class LabelsFile:
             raise DatasetError(str(self.path), faults)
 
     def beside(self, what: str, lines: Mapping[str, str]) -> Path:
-        """Write lines to a new file next to this one, as `labels.unsaved-1.jsonl`, and return its path.
-
-        Raises:
-            DatasetError: it cannot be written.
-        """
+        """Write lines to a new file next to this one, as `labels.unsaved-1.jsonl`, and return its path."""
         names = (self.path.with_name(f"{self.path.stem}.{what}-{n}.jsonl") for n in range(1, _MOST_COPIES))
         location = next(name for name in names if not is_there(name))
         with replacing_file(location) as file:
@@ -162,10 +143,6 @@ def hold(path: Path) -> Iterator[None]:
     """Hold a file of labels until the end of the block: no other review can open it meanwhile.
 
     The lock is the operating system's, so it ends with the process, however that ends. Its file, `.NAME.lock`, stays.
-
-    Raises:
-        ConfigurationError: another review holds it, or there is no place for the lock.
-        MissingDependency: filelock is not installed.
     """
     try:
         from filelock import FileLock, Timeout

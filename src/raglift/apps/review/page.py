@@ -31,15 +31,7 @@ Grades = tuple[int | None, ...]
 
 
 class Desk:
-    """Everything that lies before the person who judges.
-
-    Args:
-        pool: the chunks to judge, query by query.
-        session: the queries as they are now, in the order of the pool.
-        opinions: the labels that models gave, by the queries' ids; they stay as they were when the review began.
-        highest: the best grade: 3 or 5.
-        documents: the source texts by id, if at hand.
-    """
+    """Everything that lies before the person who judges."""
 
     def __init__(
         self,
@@ -60,11 +52,7 @@ class Desk:
         self._texts = lru_cache(maxsize=32)(lambda _: Text(RULE))
 
     def chunk(self, index: int, number: int) -> Chunk:
-        """Return a chunk of a query's pool.
-
-        Raises:
-            ConfigurationError: there is none of that number.
-        """
+        """Return a chunk of a query's pool."""
         chunks = self.pool.queries[index].chunks
         if number >= len(chunks):
             raise ConfigurationError(
@@ -242,14 +230,7 @@ def check_installed() -> None:
 
 
 def build_page(name: str) -> Page:
-    """Return the page; what it shows of queries and chunks it asks the server for.
-
-    Args:
-        name: the title of the labels under review.
-
-    Raises:
-        MissingDependency: Jinja2 is not installed.
-    """
+    """Return the page; what it shows of queries and chunks it asks the server for."""
     check_installed()
     from jinja2 import Environment, StrictUndefined
 

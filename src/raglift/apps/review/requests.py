@@ -149,11 +149,7 @@ class Decision(_Strict):
 
 
 def read_decision(body: bytes) -> Decision:
-    """Return the decision in a request.
-
-    Raises:
-        ConfigurationError: it is not what the page sends.
-    """
+    """Return the decision in a request."""
     try:
         return Decision.model_validate_json(body)
     except ValidationError as error:

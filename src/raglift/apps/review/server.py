@@ -53,11 +53,6 @@ class Guard:
     Every request names this host, so that no name that was made to point here gets an answer. Every request knows the
     token: by the address of the page, once, and by a cookie from then on, which no script reads and no other site
     sends. Every write comes from this origin, as JSON.
-
-    Args:
-        app: the application behind.
-        token: what must be known.
-        host: the address and port, as browsers name it.
     """
 
     def __init__(self, app: ASGIApp, *, token: str, host: str) -> None:
@@ -128,14 +123,7 @@ def _values(scope: Scope, name: bytes) -> list[bytes]:
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address, and on no other.
-
-    Args:
-        port: 0 for any that is free.
-
-    Raises:
-        ConfigurationError: the port is not a port, or is taken.
-    """
+    """Return a socket that listens on the loopback address, and on no other."""
     if not 0 <= port <= 2**16 - 1:
         raise ConfigurationError(f"--port: found {port}; expected 0 (any that is free) to 65535")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -171,16 +159,7 @@ class _Refused(RagliftError):
 
 
 def application(desk: Desk, *, token: str, port: int) -> ASGIApp:
-    """Return the server as an application that answers at one address only.
-
-    Args:
-        desk: what is reviewed.
-        token: what whoever asks must know.
-        port: where it listens on the loopback address.
-
-    Raises:
-        MissingDependency: starlette or Jinja2 is not installed.
-    """
+    """Return the server as an application that answers at one address only."""
     check_installed()
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
@@ -280,16 +259,7 @@ def _index(desk: Desk, request: Request) -> int:
 
 
 def serve(desk: Desk, listener: socket.socket, announce: Callable[[str], None]) -> None:
-    """Serve the page until Ctrl-C or a termination signal; the caller saves what is left.
-
-    Args:
-        desk: what is reviewed.
-        listener: from `guard.listen`.
-        announce: called with the address, which holds this start's token.
-
-    Raises:
-        MissingDependency: uvicorn, starlette or Jinja2 is not installed.
-    """
+    """Serve the page until Ctrl-C or a termination signal; the caller saves what is left."""
     check_installed()
     import uvicorn
 

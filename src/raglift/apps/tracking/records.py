@@ -64,12 +64,6 @@ class Tracker(Protocol):
     ) -> TrackedRun:
         """Keep one record.
 
-        Args:
-            record: what to send.
-            files: a folder of files to keep with it; None for none.
-            tags: words of the user's to find it by.
-            parent: the run that it is under.
-
         Raises:
             TrackingFailed: the tracker cannot be reached, or refused something.
         """

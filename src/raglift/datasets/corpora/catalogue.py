@@ -170,11 +170,7 @@ class Descriptor(BaseModel):
 
 
 def read_descriptor(path: Path) -> Descriptor:
-    """Return what a `corpus.toml` says.
-
-    Raises:
-        DatasetError: it cannot be read, or a field is unknown, missing or malformed; every fault is listed.
-    """
+    """Return what a `corpus.toml` says."""
     faults: list[Fault] = []
     location = Location(path.name, faults)
     data = read_bytes(path, location)

@@ -29,11 +29,7 @@ _HTML = (b"<!doctype html", b"<html")
 
 
 def _download(url: str, max_bytes: int) -> bytes:
-    """Return the bytes of the text at an address, at most so many.
-
-    Raises:
-        CorpusError: the address is not allowed, does not answer, or answers with something else than a whole text.
-    """
+    """Return the bytes of the text at an address, at most so many."""
     if not is_allowed(url):
         raise CorpusError("only https:// addresses are downloaded from (http:// only on this machine)")
     ends = time.monotonic() + _SECONDS

@@ -151,11 +151,7 @@ _OPTIONS = ("documents", *FormatOptions.__annotations__)
 
 
 def find_format(name: str) -> Format:
-    """Return a format by its name.
-
-    Raises:
-        ConfigurationError: there is none of that name.
-    """
+    """Return a format by its name."""
     if name not in FORMATS:
         raise ConfigurationError(f"format: found {name!r}; expected {nearest(str(name), FORMATS)}")
     return FORMATS[name]
@@ -169,12 +165,7 @@ def named_format(source: str | os.PathLike[str]) -> Format | None:
 
 
 def read_format(name: str, source: Path | str, documents: DocumentSource, options: FormatOptions) -> Contents:
-    """Return the queries and documents of a file or folder in one of the formats.
-
-    Raises:
-        ConfigurationError: no such format, or an option that it does not take.
-        DatasetError: the source is not in the format; every fault is listed.
-    """
+    """Return the queries and documents of a file or folder in one of the formats."""
     chosen = find_format(name)
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     if documents is not None:

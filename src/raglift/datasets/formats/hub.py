@@ -93,11 +93,7 @@ def read_hub(
 
 
 def _parsed_name(source: str) -> tuple[str, dict[str, str]]:
-    """Return what stands after `hf:`, and the options after its question mark.
-
-    Raises:
-        ConfigurationError: an option that there is none of, or one without a value.
-    """
+    """Return what stands after `hf:`, and the options after its question mark."""
     name = source.removeprefix(PREFIX)
     if "?" not in name or is_folder(user_path(name)):
         return name, {}

@@ -73,11 +73,7 @@ def customized(
     where: str | Sequence[str],
     root: str | None,
 ) -> RowMapping:
-    """Return a mapping with what a user gives in place of its own.
-
-    Raises:
-        ConfigurationError: a field that there is not, or a filter without a comparison.
-    """
+    """Return a mapping with what a user gives in place of its own."""
     for name, given in (("columns", columns), ("decode", decode)):
         known = (*FIELDS, IGNORE) if name == "columns" else FIELDS
         for key in given or {}:

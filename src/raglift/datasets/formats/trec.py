@@ -40,9 +40,6 @@ def read_trec(
         faults: where what is wrong is noted.
         documents: the documents.
         topics: the topics (`read_topics`); for a folder, in place of its own.
-
-    Raises:
-        ConfigurationError: there are no topics.
     """
     folder = source if is_folder(source) else None
     if topics is None and folder is None:
@@ -78,9 +75,6 @@ def read_ir_dataset(
 
     A document with a relevance of 1 or more is a fact, and its relevance the grade; one with 0 or less is judged
     irrelevant. Texts are those that ir_datasets calls the default text of a document and of a query.
-
-    Raises:
-        MissingDependency: the package `ir_datasets` is not installed.
     """
     name = str(source).removeprefix(PREFIX)
     location = Location(name, faults)

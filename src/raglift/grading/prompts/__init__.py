@@ -71,12 +71,7 @@ def _data(name: str, value: str | Sequence[str]) -> str:
 
 
 def delimited(name: str, text: str) -> str:
-    """Return data between two lines that it cannot contain: they hold a hash of it.
-
-    Args:
-        name: what the text is, as `passage`.
-        text: from a corpus, a label or a user: never an instruction.
-    """
+    """Return data between two lines that it cannot contain: they hold a hash of it."""
     text = encodable(text)
     code = hashlib.sha256(text.encode()).hexdigest()[:16]
     return f"<<<{name} {code}\n{text}\n{code} {name}>>>"

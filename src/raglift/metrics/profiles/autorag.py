@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.measure import count_by_query, depth, first_satisfactions, per_query, sum_by
-from raglift.metrics.profiles.hits import Profile, relevant_hits, returned
-from raglift.metrics.rank_measures import HitRate, Recall, harmonic_mean
+from raglift.metrics.profiles.hits import Profile, f1_of, ndcg_of, relevant_hits, returned
+from raglift.metrics.rank_measures import HitRate, Recall
 from raglift.metrics.registry import function_of
 
 if TYPE_CHECKING:
@@ -29,11 +29,6 @@ def precision(match_table: MatchTable, metric: Metric) -> Values:
     """Precision = relevant hits / retrieved. An id that comes back twice is one relevant hit of two retrieved."""
     found = relevant_hits(match_table, metric, distinct=True)
     return per_query(count_by_query(found.query, match_table), returned(match_table, metric))
-
-
-def f1(match_table: MatchTable, metric: Metric) -> Values:
-    """F1 of its precision and recall."""
-    return harmonic_mean(precision(match_table, metric), function_of(Recall)(match_table, metric))
 
 
 def reciprocal_rank(match_table: MatchTable, metric: Metric) -> Values:
@@ -72,21 +67,16 @@ def idcg(match_table: MatchTable, metric: Metric) -> Values:
     return np.asarray(ideal[ones], dtype=np.float64)
 
 
-def ndcg(match_table: MatchTable, metric: Metric) -> Values:
-    """NDCG = DCG / IDCG; 0 when there is nothing to find."""
-    return per_query(dcg(match_table, metric), idcg(match_table, metric))
-
-
 _FUNCTIONS = {
     "hit_rate": function_of(HitRate),
     "precision": precision,
     "recall": function_of(Recall),
-    "f1": f1,
+    "f1": f1_of(precision, function_of(Recall)),
     "rr": reciprocal_rank,
     "ap": average_precision,
     "dcg": dcg,
     "idcg": idcg,
-    "ndcg": ndcg,
+    "ndcg": ndcg_of(dcg, idcg),
 }
 
 PROFILE = Profile(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.measure import count_by_query, depth, one_row_a_hit, per_query, sum_by
+from raglift.metrics.rank_measures import harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,13 +46,7 @@ def positions(query: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def relevant_hits(match_table: MatchTable, metric: Metric, *, distinct: bool = False) -> RelevantHits:
-    """Return the relevant hits within the metric's depth.
-
-    Args:
-        match_table: what matched.
-        metric: how deep to look.
-        distinct: whether to leave out a hit whose id came back before.
-    """
+    """Return the relevant hits within the metric's depth."""
     matches = match_table.matches
     within = matches.rank <= depth(metric.k)
     if distinct:
@@ -147,6 +142,16 @@ def average_precision_of(hits: RelevantHits, match_table: MatchTable) -> Values:
 
 Function = Callable[["MatchTable", "Metric"], "NDArray[np.float64]"]
 """Returns a metric's value for each query, in dataset order; NaN for one that is left out of its mean."""
+
+
+def f1_of(precision: Function, recall: Function) -> Function:
+    """Return F1 of a precision and a recall; 0 where both are 0."""
+    return lambda match_table, metric: harmonic_mean(precision(match_table, metric), recall(match_table, metric))
+
+
+def ndcg_of(dcg: Function, idcg: Function) -> Function:
+    """Return NDCG = DCG / IDCG; 0 where there is nothing to find."""
+    return lambda match_table, metric: per_query(dcg(match_table, metric), idcg(match_table, metric))
 
 
 @dataclass(frozen=True)

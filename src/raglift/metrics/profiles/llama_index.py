@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.graded_measures import discounted_sum
-from raglift.metrics.measure import per_query
 from raglift.metrics.profiles.hits import (
     Profile,
     average_precision_of,
+    f1_of,
     ideal_ranking,
+    ndcg_of,
     precision_of_ids,
     recall_of_labels,
     relevant_hits,
 )
-from raglift.metrics.rank_measures import harmonic_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from raglift.types.metric import Metric
 
     Values = NDArray[np.float64]
-
-
-def f1(match_table: MatchTable, metric: Metric) -> Values:
-    """F1 of its precision and recall; LlamaIndex has none."""
-    return harmonic_mean(precision_of_ids(match_table, metric), recall_of_labels(match_table, metric))
 
 
 def average_precision(match_table: MatchTable, metric: Metric) -> Values:
@@ -54,22 +49,17 @@ def idcg(match_table: MatchTable, metric: Metric) -> Values:  # noqa: ARG001 —
     return discounted_sum(query, position, np.ones(len(query)), None, match_table.queries)
 
 
-def ndcg(match_table: MatchTable, metric: Metric) -> Values:
-    """NDCG = DCG / IDCG."""
-    return per_query(dcg(match_table, metric), idcg(match_table, metric))
-
-
 PROFILE = Profile(
     name="llamaindex",
     source="llama-index-core 0.14.25, llama_index/core/evaluation/retrieval/metrics.py",
     functions={
         "precision": precision_of_ids,
         "recall": recall_of_labels,
-        "f1": f1,
+        "f1": f1_of(precision_of_ids, recall_of_labels),
         "ap": average_precision,
         "dcg": dcg,
         "idcg": idcg,
-        "ndcg": ndcg,
+        "ndcg": ndcg_of(dcg, idcg),
     },
     without_k=frozenset({"precision", "f1"}),
 )

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.metrics.measure import count_by_query
-from raglift.metrics.profiles.hits import Profile, precision_of_ids, recall_of_labels, relevant_hits, sums_of_precision
-from raglift.metrics.rank_measures import harmonic_mean
+from raglift.metrics.profiles.hits import (
+    Profile,
+    f1_of,
+    precision_of_ids,
+    recall_of_labels,
+    relevant_hits,
+    sums_of_precision,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,11 +32,6 @@ if TYPE_CHECKING:
 
 _ADDED = 1e-10
 """What ragas adds to the denominator of average precision, so that it is never 0."""
-
-
-def f1(match_table: MatchTable, metric: Metric) -> Values:
-    """F1 of its precision and recall; ragas has none of ids."""
-    return harmonic_mean(precision_of_ids(match_table, metric), recall_of_labels(match_table, metric))
 
 
 def average_precision(match_table: MatchTable, metric: Metric) -> Values:
@@ -47,7 +48,7 @@ PROFILE = Profile(
     functions={
         "precision": precision_of_ids,
         "recall": recall_of_labels,
-        "f1": f1,
+        "f1": f1_of(precision_of_ids, recall_of_labels),
         "ap": average_precision,
     },
     without_k=frozenset({"precision", "f1"}),

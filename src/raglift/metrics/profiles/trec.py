@@ -16,13 +16,14 @@ from raglift.metrics.measure import count_by_query, per_query
 from raglift.metrics.profiles.hits import (
     Profile,
     average_precision_of,
+    f1_of,
     first_matches,
     ideal_ranking,
     labels,
+    ndcg_of,
     recall_of_labels,
     returned,
 )
-from raglift.metrics.rank_measures import harmonic_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,11 +48,6 @@ def r_precision(match_table: MatchTable, metric: Metric) -> Values:
     return per_query(count_by_query(hits.query[hits.rank <= facts[hits.query]], match_table), facts)
 
 
-def f1(match_table: MatchTable, metric: Metric) -> Values:
-    """F1@k of P_k and recall_k, as ranx's f1; set_F without a depth."""
-    return harmonic_mean(precision(match_table, metric), recall_of_labels(match_table, metric))
-
-
 def average_precision(match_table: MatchTable, metric: Metric) -> Values:
     """map_cut_k = Σ over relevant documents among the first k of the precision there / relevant documents."""
     return average_precision_of(first_matches(match_table, metric), match_table)
@@ -69,11 +65,6 @@ def idcg(match_table: MatchTable, metric: Metric) -> Values:
     return discounted_sum(query, position, gain_of(grade, metric), metric.k, match_table.queries)
 
 
-def ndcg(match_table: MatchTable, metric: Metric) -> Values:
-    """ndcg_cut_k = DCG@k / IDCG@k; ndcg without a depth."""
-    return per_query(dcg(match_table, metric), idcg(match_table, metric))
-
-
 PROFILE = Profile(
     name="trec",
     source="trec_eval 9.0.8, as pytrec_eval-terrier 0.5.11 runs it: m_P.c, m_recall.c, m_map*.c, m_ndcg*.c, m_set_*.c",
@@ -81,11 +72,11 @@ PROFILE = Profile(
         "precision": precision,
         "r_precision": r_precision,
         "recall": recall_of_labels,
-        "f1": f1,
+        "f1": f1_of(precision, recall_of_labels),
         "ap": average_precision,
         "dcg": dcg,
         "idcg": idcg,
-        "ndcg": ndcg,
+        "ndcg": ndcg_of(dcg, idcg),
     },
     without_k=frozenset({"precision", "f1"}),
 )

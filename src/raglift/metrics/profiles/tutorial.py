@@ -13,8 +13,8 @@ import numpy as np
 
 from raglift.metrics.graded_measures import discounted_sum, gain_of
 from raglift.metrics.measure import count_by_query, depth, per_query, sum_by
-from raglift.metrics.profiles.hits import Profile, positions, relevant_hits
-from raglift.metrics.rank_measures import Precision, harmonic_mean
+from raglift.metrics.profiles.hits import Profile, f1_of, ndcg_of, positions, relevant_hits
+from raglift.metrics.rank_measures import Precision
 from raglift.metrics.registry import function_of
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ def recall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     return per_query(count_by_query(facts.query[matched[0]], match_table), texts)
 
 
-def f1(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """F1@k = 2PR / (P + R); 0 if both are 0."""
-    return harmonic_mean(function_of(Precision)(match_table, metric), recall(match_table, metric))
-
-
 def dcg(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """DCG@k = Σ over hits of relevance / log2(rank + 1)."""
     hits = relevant_hits(match_table, metric)
@@ -53,14 +48,15 @@ def idcg(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     return discounted_sum(query, positions(query), gain_of(grade, metric), metric.k, match_table.queries)
 
 
-def ndcg(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """NDCG@k = DCG@k / IDCG@k; 0 if nothing relevant was retrieved."""
-    return per_query(dcg(match_table, metric), idcg(match_table, metric))
-
-
 PROFILE = Profile(
     name="tutorial",
     source="the War and Peace retrieval tutorial",
-    functions={"recall": recall, "f1": f1, "dcg": dcg, "idcg": idcg, "ndcg": ndcg},
+    functions={
+        "recall": recall,
+        "f1": f1_of(function_of(Precision), recall),
+        "dcg": dcg,
+        "idcg": idcg,
+        "ndcg": ndcg_of(dcg, idcg),
+    },
 )
 """The tutorial's conventions."""

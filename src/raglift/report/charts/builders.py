@@ -84,18 +84,7 @@ def lines_chart(
     in_steps: bool = False,
     decimals: int = 3,
 ) -> alt.LayerChart:
-    """Return lines over one axis, with their bands.
-
-    Args:
-        lines: in the order of the legend, which is shown if there are several.
-        x_axis: what they go over.
-        y_axis: how high they are.
-        title: of the chart.
-        description: what can be seen in it, in words.
-        subtitle: what is left out.
-        in_steps: whether a line stays as high as it is until its next point.
-        decimals: of the figures that points show.
-    """
+    """Return lines over one axis, with their bands."""
     alt = altair()
     marks: dict[str, Any] = {} if x_axis.values is None else {"values": list(x_axis.values)}
     across, up = (alt.Scale(nice=False, domain=list(axis.domain)) for axis in (x_axis, y_axis))

@@ -91,11 +91,7 @@ _LINE = 90
 
 
 def altair() -> Any:
-    """Return the altair package, imported when it is needed.
-
-    Raises:
-        MissingDependency: it is not installed.
-    """
+    """Return the altair package, imported when it is needed."""
     try:
         import altair as alt
     except ImportError as error:
@@ -162,9 +158,6 @@ def javascript() -> str:
 
     It carries Vega, Vega-Lite and Vega-Embed, makes no network requests, and runs under a Content-Security-Policy
     without `unsafe-eval` and without `unsafe-inline`, also of styles. It can be put into a <script> element unchanged.
-
-    Raises:
-        MissingDependency: vl-convert is not installed.
     """
     try:
         import vl_convert

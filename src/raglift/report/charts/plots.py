@@ -351,11 +351,7 @@ _MANY_CALLS = 8
 
 
 def session_chart(analyses: Mapping[str, SessionAnalysis], baseline: str = "", *, in_tokens: bool) -> alt.LayerChart:
-    """Return recall of sessions after each call, or after so many tokens of hits: a line for each agent.
-
-    Raises:
-        ConfigurationError: no session made a call, or none found anything.
-    """
+    """Return recall of sessions after each call, or after so many tokens of hits: a line for each agent."""
     points = {name: session_points(one, in_tokens=in_tokens) for name, one in analyses.items()}
     last = max((of_one[-1][0] for of_one in points.values() if of_one), default=0)
     if not last or all(not one.facts for one in analyses.values()):

@@ -61,9 +61,6 @@ def drill_down(
         right: those that are shown at first as `after`.
         primary: the metric that decides; its depth is where a fact counts as found.
         max_bytes: the maximum size of `packed` in the page; None for all.
-
-    Raises:
-        ConfigurationError: systems that cannot be compared fairly.
     """
     check_same_rule(systems)
     shared = shared_queries(systems, left[0])

@@ -105,11 +105,7 @@ def index_page(
     primary: Metric | str | None = None,
     warnings: Sequence[str] = (),
 ) -> Page:
-    """Return the index of a folder of runs.
-
-    Raises:
-        ConfigurationError: no run scored the metric, or it is not a measure of quality.
-    """
+    """Return the index of a folder of runs."""
     if primary is not None:
         primary = primary_of(primary, list(dict.fromkeys(one for run in runs for one in run.evaluation.scores.metrics)))
     newest = sorted(runs, key=lambda run: (-run.timestamp, run.name))

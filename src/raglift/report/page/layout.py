@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Detail
-from raglift.report.views.parts import measure_in_words
+from raglift.report.views.parts import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -188,11 +188,7 @@ def in_summary(section: Section, document: Document) -> bool:
 
 
 def laid_sections(document: Document) -> tuple[LaidSection, ...]:
-    """Return the sections of a page, with an anchor for each of them and for each figure.
-
-    Raises:
-        MissingDependency: a package that charts are made with is not installed.
-    """
+    """Return the sections of a page, with an anchor for each of them and for each figure."""
     sections = []
     for number, section in enumerate(document.sections, 1):
         anchor = f"section-{number}"
@@ -269,7 +265,7 @@ class Definitions:
     def _measure(self, name: str) -> str:
         measure = self._measures[name]
         place, called = f"measure-{measure.name}", measure.mean_title or measure.title
-        self._used[place] = Definition(place, called, measure_in_words(measure.name))
+        self._used[place] = Definition(place, called, definition_of(measure))
         return place
 
     def _define(self, name: str, text: str) -> str:

@@ -126,9 +126,6 @@ def render(document: Page) -> str:
 
     Its policy allows the scripts and the styles inlined here, by their hashes, and nothing else: no request, no other
     script, no form. Texts are escaped; control characters and direction overrides in them come out as �.
-
-    Raises:
-        MissingDependency: Jinja2 or, for a page with charts, altair is not installed.
     """
     from raglift import __version__
 
@@ -192,19 +189,6 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
 
     A page can be made again from what was measured, so a page that raglift wrote is replaced by default. Any other file
     is left alone, whatever is asked.
-
-    Args:
-        document: the page.
-        path: where to write it; its folder exists.
-        overwrite: whether a page of raglift's that is there already may be replaced.
-
-    Returns:
-        The path.
-
-    Raises:
-        ConfigurationError: the path is a folder or another file.
-        DatasetError: it cannot be written; what was there is unchanged.
-        MissingDependency: a package that pages are made with is not installed.
     """
     target = Path(path)
     if not is_stream(target):
@@ -309,12 +293,7 @@ def evaluation_page(
     also: Sequence[Presentable] = (),
     target: Mapping[str, float] | None = None,
 ) -> Page:
-    """Return the page of one evaluation; with a target, it says whether the means reach it.
-
-    Raises:
-        ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
-            range.
-    """
+    """Return the page of one evaluation; with a target, it says whether the means reach it."""
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     view = evaluation_view(evaluation, decides, seed=seed, confidence=confidence)
     if target:

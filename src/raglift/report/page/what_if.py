@@ -58,13 +58,6 @@ def what_if(
 ) -> bytes | None:
     """Return what a page computes its measures from by other settings, as JSON packed by gzip.
 
-    Args:
-        systems: what was measured, by name; the queries and labels are those of the first side.
-        sides: the systems and stages that are compared, the baseline first.
-        primary: the metric that decides.
-        method: the seed and the confidence.
-        queries: the queries that the page shows: its titles of the sides, its depth, and the side it looks at.
-
     Returns:
         None for agents and repeated runs, for the conventions of other tools, and where the metric that decides is one
         that the page cannot compute, looks deeper than a stage returned, or needs tokens that cannot be counted here;

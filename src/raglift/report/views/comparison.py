@@ -92,6 +92,7 @@ from raglift.utilities.display import TRUNCATED, counted
 if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRow, SystemCost, Tradeoff
     from raglift.results.comparison import Comparison
+    from raglift.sweep.result import SweepResult
 
 
 _BY_TAG = 3
@@ -219,7 +220,7 @@ def comparison_headline(comparison: Comparison) -> Table:
 
 def _named_metrics(comparison: Comparison) -> list[Metric]:
     """Return the metrics that were asked for by name of some system, besides the one that decides."""
-    context = Metric(CONTEXT, _at_k(comparison).depth)  # has a column among the costs
+    context = Metric(CONTEXT, at_k(comparison).depth)  # has a column among the costs
     shown = {comparison.primary, context, *beside_of(comparison.fairness)}
     named = [metric for one in comparison.evaluations for metric in one.named_metrics(comparison.primary)]
     return [metric for metric in dict.fromkeys(named) if metric in comparison.metrics and metric not in shown]
@@ -288,13 +289,13 @@ def _cost_columns(comparison: Comparison) -> list[Column[ComparisonRow]]:
         return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
 
     rows = comparison.of(comparison.primary)
-    return cost_columns(rows, _at_k(comparison), mean, lambda row: comparison.evaluation(row.system))
+    return cost_columns(rows, at_k(comparison), mean, lambda row: comparison.evaluation(row.system))
 
 
-def _at_k(comparison: Comparison) -> Metric:
+def at_k(found: Comparison | SweepResult) -> Metric:
     """Return the metric that decides, or where prompts decide, the one that did of the systems as deployed."""
-    fair = comparison.fairness
-    return comparison.primary if fair is None or fair.in_hits is None else fair.in_hits
+    fair = found.fairness
+    return found.primary if fair is None or fair.in_hits is None else fair.in_hits
 
 
 # What stands behind it, section by section.
@@ -447,7 +448,7 @@ def _reranked_section(comparison: Comparison) -> Section | None:
 
 def _over_k_section(comparison: Comparison) -> Section | None:
     """Return the primary metric over k, or the one as deployed; None if it is the same at every k."""
-    metric = _at_k(comparison)
+    metric = at_k(comparison)
     if not has_curve(metric):
         return None
     measure = replace(metric, depth=None)

@@ -86,12 +86,7 @@ def evaluation_view(
     confidence: float = CONFIDENCE,
     detail: Detail = Detail.DETAILS,
 ) -> Document:
-    """Return what is shown of an evaluation.
-
-    Raises:
-        ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
-            range.
-    """
+    """Return what is shown of an evaluation."""
     method_of(seed, confidence)  # raises for what is outside its range
     try:
         decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)

@@ -28,15 +28,11 @@ from raglift.utilities.display import BEYOND, TRUNCATED, excerpt
 
 if TYPE_CHECKING:
     from raglift.analysis.records import TagSlice, TagSlices
+    from raglift.metrics.measure import Measure
     from raglift.results.evaluation import Evaluation
 
 
 # What metrics mean, in words.
-
-
-def definition_of(metric: Metric) -> str:
-    """Return what a metric measures: in plain words where it is a usual one, and in its formula."""
-    return measure_in_words(metric.name)
 
 
 _IN_WORDS = {
@@ -52,8 +48,9 @@ _IN_WORDS = {
 }
 
 
-def measure_in_words(name: str) -> str:
-    """Return what a measure is, by its name: in plain words where it is a usual one, and in its formula."""
+def definition_of(metric: Metric | Measure) -> str:
+    """Return what a metric measures: in plain words where it is a usual one, and in its formula."""
+    name = metric.name
     formula = MEASURES[name].formula
     return f"{_IN_WORDS[name]}. Formula: {formula}." if name in _IN_WORDS else formula
 

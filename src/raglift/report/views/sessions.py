@@ -368,15 +368,11 @@ def _measure_column(name: str) -> Column[_Agent]:
         mean = one[1].mean(name)
         if math.isnan(mean):
             return Cell("–", "muted")
-        text = measure_text(_metric_of(one[1], name), mean)
+        text = measure_text(next(metric for metric, _, _ in one[1].means if metric.name == name), mean)
         return Cell(text, value=mean)
 
     definition = f"{measure.title}: {measure.formula}"
     return Column(_OF_AGENTS[name], cell, definition=definition, optional=name in ("redundancy", "final_precision"))
-
-
-def _metric_of(found: SessionAnalysis, name: str) -> Metric:
-    return next(metric for metric, _, _ in found.means if metric.name == name)
 
 
 def _recall(found: SessionAnalysis, call: int) -> float:

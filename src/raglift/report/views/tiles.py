@@ -138,9 +138,6 @@ def target_shown(evaluation: Evaluation, target: Mapping[str, float]) -> tuple[s
     Args:
         evaluation: what was measured.
         target: the lowest means, by metric; a stage may be before it, as in `retrieve:recall@50`.
-
-    Raises:
-        ConfigurationError: a metric or a stage that the evaluation does not have.
     """
     said, missed = [], []
     for name, least in target.items():

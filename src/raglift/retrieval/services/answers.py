@@ -123,11 +123,7 @@ class AnswerReader:
     """If the paths name no document: the key that holds its id, in a hit's metadata or in the hit."""
 
     def read(self, answer: Any) -> list[tuple[Chunk, float | None]]:
-        """Return the hits of an answer, best first, as the service has them.
-
-        Raises:
-            ServiceUnusable: the answer has another shape; the message shows it.
-        """
+        """Return the hits of an answer, best first, as the service has them."""
         try:
             return self._hits(answer)
         except _OtherShape as other:
@@ -185,11 +181,7 @@ class AnswerReader:
         return column
 
     def _at(self, hits: Sequence[Any], name: str, path: FieldPath) -> list[Any]:
-        """Return what hits have at a path; None for hits without it, since some languages leave out zeros.
-
-        Raises:
-            _OtherShape: no hit has it: then it is misspelt.
-        """
+        """Return what hits have at a path; None for hits without it, since some languages leave out zeros."""
         values = [follow(hit, path) for hit in hits]
         if all(value is MISSING for value in values):
             raise _OtherShape(f"no hit has {name}: {field_path_text(path)}", f"{name} there")

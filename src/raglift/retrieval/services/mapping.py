@@ -88,9 +88,6 @@ def resolved(
         texts: by name, for example `{"Authorization": "Bearer ${SEARCH_TOKEN}"}`.
         purpose: what they are for, for example `the header`.
         is_secret: whether a text of a name is secret; the values of variables always are.
-
-    Raises:
-        MissingKey: a variable is not set, or empty.
     """
     values: dict[str, str] = {}
     hidden: list[str] = []
@@ -389,9 +386,6 @@ def mapping_digest(mapping: ServiceMapping | str | os.PathLike[str]) -> str:
     """Return what tells whether two mappings ask and read alike.
 
     Comments and layout of a file do not count, nor what decides no hit: how long is waited, and secret values.
-
-    Raises:
-        MappingError: as `load_mapping`.
     """
     content = mapping_of(mapping).model_dump(exclude=_NOT_DECISIVE)
     for name in ("headers", "params", "env"):

@@ -29,11 +29,7 @@ _ADVICE = {401: _WHO_ASKS, 403: _WHO_ASKS, 404: _LOOK_AT, 405: _LOOK_AT}
 
 
 def require_sdk() -> None:
-    """Raise unless the SDK is installed.
-
-    Raises:
-        MissingDependency: it is not.
-    """
+    """Raise unless the SDK is installed."""
     try:
         import mcp  # noqa: F401
     except ImportError:
@@ -69,9 +65,6 @@ class Connection:
     """A connection to a server, on the event loop that it was made on.
 
     The SDK's client must be opened and closed by one task, which waits in between; calls are made by others.
-
-    Args:
-        server: which is started, or connected to.
     """
 
     def __init__(self, server: Server) -> None:

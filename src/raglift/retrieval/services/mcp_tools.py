@@ -64,9 +64,6 @@ def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str,
         name: of the one that is meant; None if the server has one only.
         arguments: what it is called with; None for what its schema suggests.
         server: what it is called in an error.
-
-    Raises:
-        ServiceUnusable: no such tool, several that could be meant, or a schema that does not show what is the query.
     """
     names = [_shown(tool.name) for tool in tools]
     if name is None and len(tools) != 1:

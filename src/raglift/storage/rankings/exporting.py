@@ -155,11 +155,7 @@ def export(
 
 
 def _file_names(evaluation: Evaluation, form: WrittenForm, stage: str | None, *, all_stages: bool) -> dict[str, str]:
-    """Return the name of the file of each stage that is to be written, with the stage.
-
-    Raises:
-        ConfigurationError: no such form or stage, or options that exclude each other.
-    """
+    """Return the name of the file of each stage that is to be written, with the stage."""
     if form not in WRITTEN_FORMS:
         raise ConfigurationError(f"form: found {form!r}; expected one of {', '.join(WRITTEN_FORMS)}")
     stages, ending = evaluation.scores.stages, _ENDINGS[form][0]

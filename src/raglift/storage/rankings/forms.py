@@ -52,15 +52,7 @@ _ENDINGS: dict[str, Form] = {
 
 
 def form_of(path: Path, form: str | None = None) -> Form:
-    """Return a file's form: what is asked for, else what its ending says, else TREC, whose files end with anything.
-
-    Args:
-        path: the file; `run.jsonl.gz` is JSON Lines.
-        form: "trec", "jsonl" or "parquet".
-
-    Raises:
-        ConfigurationError: there is no such form.
-    """
+    """Return a file's form: what is asked for, else what its ending says, else TREC, whose files end with anything."""
     if form is None:
         name = path.name.lower().removesuffix(COMPRESSED)
         return next((found for ending, found in _ENDINGS.items() if name.endswith(ending)), "trec")

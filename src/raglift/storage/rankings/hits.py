@@ -145,11 +145,7 @@ def _normalized(question: str) -> str:
 
 
 def _comparable(dataset: Dataset, rankings: Mapping[str, Ranking], location: Location, path: Path) -> Dataset:
-    """Return the dataset by ids where the hits have no texts.
-
-    Raises:
-        DatasetError: there is nothing that a label and a hit could be compared by.
-    """
+    """Return the dataset by ids where the hits have no texts."""
     hits = [hit.chunk for ranking in rankings.values() for hit in ranking.hits]
     labels = [passage for query in dataset for fact in query.facts for passage in fact.passages]
     if hits and not any(chunk.text for chunk in hits):

@@ -136,9 +136,6 @@ def ids_of(dataset: Dataset) -> dict[str, dict[str, int]]:
     """Return the grade of each judged id of each query of a dataset whose labels are ids or whole documents.
 
     Queries that nobody labelled, or that the corpus does not answer, are left out.
-
-    Raises:
-        DatasetError: a label is something else, or a fact has alternatives; every such query is listed.
     """
     faults: list[Fault] = []
     location = Location(dataset.name or "labels", faults)

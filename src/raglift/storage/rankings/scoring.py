@@ -86,13 +86,7 @@ class RunDifference:
 def differences_from_first(
     runs: Mapping[str, Mapping[Metric, Mapping[str, float]]], metrics: Sequence[Metric], *, seed: int = 0
 ) -> tuple[RunDifference, ...]:
-    """Compare each run with the first, in each metric; none if there is one run.
-
-    Args:
-        runs: for each run, each metric's value for each query; NaN if a query does not count.
-        metrics: the metrics.
-        seed: draws the signs of the permutation test.
-    """
+    """Compare each run with the first, in each metric; none if there is one run."""
     first, *others = runs
     if not others or not metrics:
         return ()
@@ -201,12 +195,7 @@ class FileScores:
 
 
 def per_query_table(runs: Mapping[str, Mapping[Metric, Mapping[str, float]]], metrics: Sequence[Metric]) -> str:
-    """Return a table of one row per query and metric, and one column a run; `-` where a query is left out.
-
-    Args:
-        runs: for each run, each metric's value for each query; NaN if a query does not count.
-        metrics: the metrics to show.
-    """
+    """Return a table of one row per query and metric, and one column a run; `-` where a query is left out."""
     rows = [["query", "", *runs]]
     for query in dict.fromkeys(query for run in runs.values() for query in run[metrics[0]]):
         for metric in metrics:
@@ -282,11 +271,7 @@ def score_files(
 def names_of(
     runs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], names: Sequence[str] | None
 ) -> tuple[list[Path], list[str]]:
-    """Return the files and what they are called.
-
-    Raises:
-        ConfigurationError: no file, or another number of names, or one of them twice.
-    """
+    """Return the files and what they are called."""
     import os
 
     paths = [user_path(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
@@ -306,11 +291,7 @@ def names_of(
 
 
 def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[str]) -> Labels:
-    """Return the labels of the queries that have hits.
-
-    Raises:
-        ConfigurationError: there is no such query.
-    """
+    """Return the labels of the queries that have hits."""
     queries = [query for query in labels if rankings.length(query)]
     if not queries:
         theirs, ours = next(iter(labels), None), next(iter(rankings), None)

@@ -42,9 +42,6 @@ def descending(scores: Sequence[float | None]) -> Descending | None:
     A score that is equal to the one before it is lowered by the smallest step that single precision has; all others
     stay as they are.
 
-    Args:
-        scores: in the order of the ranking, as the stage gave them.
-
     Returns:
         The scores; None if they do not tell the order: one is missing, is not finite, or is above the one before it;
         or if single precision has no lower number any more.
@@ -104,14 +101,7 @@ def needs_escaping(names: Iterable[str]) -> bool:
 
 
 def write_rankings(rankings: IdRankings, path: Path, form: WrittenForm, *, escape: bool = False) -> None:
-    """Write rankings; a query without hits has no line.
-
-    Args:
-        rankings: what to write.
-        path: the file.
-        form: "trec" or "parquet".
-        escape: in TREC files, write white space, control characters and `%` of ids as in a URL.
-    """
+    """Write rankings; a query without hits has no line."""
     if form == "parquet":
         _write_parquet(path, {QUERY_ID: "string", ID: "string", SCORE: "float64", RANK: "int32"}, _run_rows(rankings))
     else:

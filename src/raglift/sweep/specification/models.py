@@ -267,11 +267,7 @@ def mapping(value: Any, folder: Path | None) -> str | None:
 
 
 class Form:
-    """For `Annotated`: how a field is written, which is more than its type: one value for a list, a text or a mapping.
-
-    Args:
-        kind: the type that pydantic reads.
-    """
+    """For `Annotated`: how a field is written if that is more than its type: one value for a list, or a mapping."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind

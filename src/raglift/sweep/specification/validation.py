@@ -42,11 +42,6 @@ def expanded(part: str, written: Any, note: Note) -> list[tuple[Any, int]]:
 
     A mapping of `from`, `to` and `step` is a range of numbers, both ends included; a list inside a mapping is a choice.
     Of an overlap that is not less than its size there is none.
-
-    Args:
-        part: the name of the part, such as `chunkers`.
-        written: one value or a list.
-        note: notes that something else was found at a location than was expected.
     """
     found: list[tuple[Any, int]] = []
     faults = 0
@@ -152,9 +147,6 @@ def checked(
         source: what the whole is called in an error.
         folder: what relative paths are relative to, and then returned in full; None leaves them as they are, relative
             to the working folder.
-
-    Raises:
-        SweepError: something that raglift cannot use; every fault is listed.
     """
     faults: list[Fault] = []
     origins: dict[str, list[int]] = {}
@@ -225,12 +217,7 @@ _CELLS = {*_GRID, "rerankers", "exclude", "include", "systems"}
 
 
 def _note_disagreements(values: dict[str, Any], note: Note) -> None:
-    """Fill in the parts of the grid that were not named, and note what does not go together.
-
-    Args:
-        values: every field, each right by itself.
-        note: where faults go.
-    """
+    """Fill in the parts of the grid that were not named, and note what does not go together."""
     if _fill_grid(values, note):
         _note_exclusions(values, note)
     for name, times in Counter(system.name for system in values["systems"]).items():
