@@ -230,7 +230,9 @@ def test_the_mend_of_a_fact_without_a_cause_is_one_without_a_doubt() -> None:
     assert replace(lost, cause="chunk size").mend is changes[0]
 
 
-@pytest.mark.parametrize(("mended", "broken", "shuffles"), [(2, 1, False), (3, 2, True), (35, 31, True), (1, 0, False)])
+@pytest.mark.parametrize(
+    ("mended", "broken", "shuffles"), [(1, 2, False), (5, 3, True), (6, 3, False), (35, 31, True), (1, 0, False)]
+)
 def test_a_change_that_breaks_more_than_half_as_much_as_it_mends_only_shuffles(
     mended: int, broken: int, shuffles: bool
 ) -> None:

@@ -142,7 +142,7 @@ def _from_hits(
             yield "cut off"
 
 
-_SHUFFLING = ("overlap", "chunk size", "headings", "reranker", "retriever", "embedding")
+_SHUFFLING = ("language", "weight", "overlap", "chunk size", "headings", "reranker", "retriever", "embedding")
 """Changes that move all rankings: they find some lost facts, and lose others, by luck."""
 
 

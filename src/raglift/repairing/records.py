@@ -52,6 +52,7 @@ UNEXPLAINED = "unexplained"
 """No tried change finds it, or only by luck: neighbouring settings do not."""
 DEPTH = "k"
 """The cause of a change that sends more hits: it finds what is ranked too low, and is nothing that it is lost by."""
+_FEWEST = 3
 AGREEING = 0.5
 """So many of the neighbouring settings must find a fact too."""
 REPAIRS = "repairs.json"
@@ -165,8 +166,8 @@ class Effect:
 
     @property
     def only_shuffles(self) -> bool:
-        """Whether it breaks more than half as many as it mends: then what it finds is mostly luck."""
-        return 2 * self.broken > self.mended
+        """Whether it breaks more than half as many as it mends, and not just one or two: it finds much by luck then."""
+        return self.broken >= _FEWEST and 2 * self.broken > self.mended
 
 
 def effect_of(change: Change, before: NDArray[np.float64], after: NDArray[np.float64]) -> Effect:
