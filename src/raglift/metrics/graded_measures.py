@@ -67,7 +67,9 @@ def DCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     added = gain.copy()
     added[same_fact] -= gain[:-1][same_fact[1:]]
     at = np.maximum(satisfied.rank, position_of_fact[satisfied.fact])
-    return discounted_sum(match_table.facts.query[satisfied.fact], at, added, metric.k, match_table.queries)
+    query = match_table.facts.query[satisfied.fact]
+    order = np.lexsort((at, query))  # in the order of IDCG, so that rounding lifts no NDCG above 1
+    return discounted_sum(query[order], at[order], added[order], metric.k, match_table.queries)
 
 
 @metric(
