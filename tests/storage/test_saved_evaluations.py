@@ -485,6 +485,15 @@ def test_a_missing_file_is_named(evaluation, tmp_path, name):
         load_evaluation(folder)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_in_the_folder_is_no_file_to_wait_for(evaluation, tmp_path, name):
+    (evaluation.save(tmp_path / "run") / name).unlink()
+    os.mkfifo(tmp_path / "run" / name)
+    with pytest.raises(RunError):
+        load_evaluation(tmp_path / "run")
+
+
 def test_a_newer_format_is_told(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     head = json.loads((folder / "run.json").read_bytes())

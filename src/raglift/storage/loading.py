@@ -22,6 +22,7 @@ from raglift.storage.layout import (
     FORMAT,
     QUERIES,
     RUN,
+    RUN_FILES,
     SCORE_KEYS,
     SCORES,
     TRACES,
@@ -32,7 +33,7 @@ from raglift.storage.layout import (
 )
 from raglift.types.dataset import Dataset
 from raglift.types.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace, hits_of
-from raglift.utilities.limits import LARGEST_SCORE, is_file, is_folder, is_there, user_path
+from raglift.utilities.limits import LARGEST_SCORE, is_file, is_folder, is_stream, is_there, user_path
 from raglift.utilities.validation import WrongKind, quoted, read_as, shown
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def read_evaluation(folder: str | Path, into: type[Evaluation]) -> Evaluation:
     try:
         if not is_file(source / RUN):
             raise RunError(_no_run(source))
+        if (odd := next(filter(is_stream, (source / name for name in RUN_FILES)), None)) is not None:
+            raise RunError(f"{odd}: found a pipe or a device; expected a file, as `raglift evaluate -o` writes it")
     except OSError as error:
         raise RunError(f"{source}: cannot be read: {error_text(error)}; expected the right to look into it") from error
     head = read_json(source / RUN)
