@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,6 +20,9 @@ _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # after `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
             stream.reconfigure(errors="replace")
@@ -59,7 +63,7 @@ def _call() -> None:
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # click's own exit code for it is 1
             raise end.__context__ from None
-        _flush()  # Python's own last flush tells of a full disk by a traceback
+        sys.stdout.flush()  # Python's own last flush tells of a full disk by a traceback
         raise
 
 
@@ -82,17 +86,12 @@ def _show_warning(show: Callable[..., object], message: Warning | str, category:
         show(message, category, *where)
 
 
-def _flush() -> None:
-    if sys.stdout is not None:  # there is none after `>&-`
-        sys.stdout.flush()
-
-
 def _stop(message: str) -> None:
     from raglift.utilities.display import printable
     from raglift.utilities.secrets import known_secrets, secrets_of_environment
 
     try:
-        _flush()
+        sys.stdout.flush()
     except OSError:
         drop_output()
     text = known_secrets(frozenset(secrets_of_environment())).cleared(message)
