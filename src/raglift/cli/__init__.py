@@ -20,12 +20,7 @@ _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # after `>&-`
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
-            stream.reconfigure(errors="replace")
+    _prepare_streams()
     from raglift.errors import RagliftError
     from raglift.utilities.cache import is_kept_on_disk
     from raglift.utilities.display import printable
@@ -52,6 +47,15 @@ def main() -> None:
         drop_output()
         where = "what is printed" if error.filename is None else error.filename
         _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # after `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        elif isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
+            stream.reconfigure(errors="replace")
 
 
 def _call() -> None:
