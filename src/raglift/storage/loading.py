@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from raglift.analysis.records import Note
 from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
@@ -27,6 +28,7 @@ from raglift.storage.layout import (
     SCORES,
     TRACES,
     error_text,
+    hash_of,
     read_json,
     read_lines,
     score_keys,
@@ -188,8 +190,15 @@ def _evaluation(
         truncated=header.truncated,
         truncated_tokens=header.truncated_tokens,
         beyond_candidates=header.beyond_candidates,
-        remarks=header.notes,
+        remarks=(*_changes(source, header.files), *header.notes),
     )
+
+
+def _changes(source: Path, hashes: Mapping[str, str]) -> Iterator[Note]:
+    """Say which files are no longer those that were saved, and so do not fit the scores."""
+    known = [name for name in RUN_FILES if name in hashes]
+    if changed := ", ".join(name for name in known if hash_of(source / name) != hashes[name]):
+        yield Note(f"{changed}: changed since the run was saved; raglift rescore makes the figures fit")
 
 
 def _inventory(saved: SavedInventory, chunks: list[Chunk], queries: tuple[Query, ...]) -> Inventory:
