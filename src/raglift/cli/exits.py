@@ -44,4 +44,4 @@ def stdout_for_results() -> Iterator[None]:
 @cache
 def _output_of_others() -> TextIO:
     """Return a stream to standard error that may be closed; one for all, since loggers keep it."""
-    return open(os.dup(2), "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: PTH123
+    return open(os.dup(2), "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
