@@ -95,8 +95,7 @@ class Workspace:
         """Return what a run is called, and where it is saved: in the folder, or for as long as the server runs.
 
         Raises:
-            ConfigurationError: nothing may be saved, something is there, or the place is inside something else: a hidden
-                folder, a run, a dataset or its documents.
+            ConfigurationError: nothing may be saved, something is there, or it is hidden or inside something else.
         """
         if name is None:
             taken = sum(1 for _ in self.unsaved.iterdir())
@@ -114,8 +113,8 @@ class Workspace:
         is_inside = any(is_there(folder / each) for folder in around for each in (RUN, _QUERIES, _PARQUET))
         if is_inside or any(part.startswith((".", "documents")) for part in parts):
             raise ConfigurationError(
-                f"found save_as {quoted(shorten(name, 200))}; expected a folder that is neither hidden nor inside a run, "
-                "a dataset or its documents, as runs/first"
+                f"found save_as {quoted(shorten(name, 200))}; expected a folder that is neither hidden nor inside a "
+                "run, a dataset or its documents, as runs/first"
             )
         return name, path
 
