@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -115,6 +116,14 @@ def test_what_a_system_does_to_standard_output_does_not_touch_the_results(folder
     done = subprocess.run(command, capture_output=True, check=True)
     assert json.loads(done.stdout)["queries"] == 3
     assert (b"noise" in done.stderr) == ("noise" in act)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["<&- >&-", ">&-", "<&- >&- 2>&-"])
+def test_a_run_needs_neither_input_nor_output(folder: Path, closed: str) -> None:
+    command = (sys.executable, "-m", "raglift", *system(folder, "prints", "print('noise')", after=1), "-o", "run")
+    subprocess.run(["sh", "-c", f"{shlex.join(command)} {closed}"], check=True)
+    assert (folder / "run" / "run.json").exists()
 
 
 @pytest.mark.slow

@@ -50,12 +50,12 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
         stream = getattr(sys, name)
-        if stream is None:  # after `>&-`
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
-        elif isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
-            stream.reconfigure(errors="replace")
+        if stream is None:  # after `>&-`; it gets the number that is free
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a Windows pipe cannot encode → or ─: print ? rather than stop
 
 
 def _call() -> None:
