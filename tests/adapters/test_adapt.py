@@ -194,6 +194,13 @@ def test_a_method_with_the_protocols_name_and_other_arguments_is_refused_before_
         UnsupportedSystem, match=r"Search\.retrieve: found retrieve\(query\); expected retrieve\(queries, k\)"
     ):
         adapt_system(Search())
+
+    class SearchFor:
+        def retrieve(self, words: str, k: int):
+            return ["a text"]
+
+    with pytest.raises(UnsupportedSystem, match=r"expected retrieve\(queries, k\)"):
+        adapt_system(SearchFor())
     with pytest.raises(UnsupportedSystem, match=r"expected rerank\(queries, rankings\)"):
         adapt_reranker(Rerank())
     assert len(adapt_system(Search().retrieve)) == 1

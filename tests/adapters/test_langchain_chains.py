@@ -382,3 +382,10 @@ def test_async_parts_inside_a_graph_are_asked_by_async_methods(words):
     (stage,) = retriever_stages(agent)
     assert hasattr(stage.retriever, "aretrieve_one")
     assert texts(agent) == wanted
+
+
+@pytest.mark.parametrize("form", ["content", "content_and_artifact"])
+def test_a_tool_that_answers_with_a_text_is_refused_with_what_to_pass(words, form):
+    given = create_retriever_tool(words, "search", "Searches.", response_format=form)
+    with pytest.raises(UnsupportedSystem, match="pass the retriever or function that it asks"):
+        rl.evaluate(given, DATASET, progress=False)

@@ -9,6 +9,7 @@ from langchain_classic.retrievers.document_compressors import (
 )
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.language_models import FakeListLLM
+from langchain_core.runnables import RunnableLambda
 from langchain_text_splitters import CharacterTextSplitter
 
 from raglift.adapters.langchain import reranker_stages, retriever_stages
@@ -173,6 +174,19 @@ def test_composites_are_opened_into_their_stages():
     for stage in reranks:
         ranking = stage.reranker.rerank_one(QUERY, ranking)
     assert sorted(ids(ranking)) == ids(CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda inner: RunnableLambda(str.strip) | inner, lambda inner: inner | RunnableLambda(list)]
+)
+def test_a_compressor_inside_a_chain_is_noted(wrap):
+    words = SharedWords(documents=DOCUMENTS, k=1)
+    (stage,) = retriever_stages(
+        wrap(ContextualCompressionRetriever(base_retriever=words, base_compressor=Rebuilding()))
+    )
+    assert "no lift" in stage.unopened
+    (plain,) = retriever_stages(wrap(words))
+    assert plain.unopened == ""
 
 
 def test_the_next_compressor_finds_what_the_one_before_noted():

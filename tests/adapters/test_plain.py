@@ -40,6 +40,7 @@ def texts(ranking):
         ({"text": "t", "start_index": 4}, Chunk("t", start=4), None),
         ({"text": "t", "metadata": {"start_index": 4}}, Chunk("t", start=4, metadata={"start_index": 4}), None),
         ({"text": "t", "start_index": -1}, Chunk("t"), None),
+        ({"text": "t", "source": "war.md", "vector": [0.5]}, Chunk("t", metadata={"source": "war.md"}), None),
         (("Prince Vasili", 0.5), Chunk("Prince Vasili"), 0.5),
         (["Prince Vasili", 0.5], Chunk("Prince Vasili"), 0.5),
         (("Prince Vasili", None), Chunk("Prince Vasili"), None),

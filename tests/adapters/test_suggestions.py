@@ -13,7 +13,7 @@ from llama_index.core.base.base_retriever import BaseRetriever as NodeRetriever
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, TextNode
-from llama_index.core.tools import QueryEngineTool, RetrieverTool
+from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 import raglift as rl
@@ -80,6 +80,11 @@ def shown(result):
 SYSTEMS = {
     "a tool with postprocessors": (
         lambda: RetrieverTool.from_defaults(Nodes(), node_postprocessors=[Reversed()]),
+        "tool",
+        lambda tool: tool.call(QUERY).raw_output,
+    ),
+    "a tool of a function": (
+        lambda: FunctionTool.from_defaults(lambda query: Nodes().retrieve(query), name="search"),
         "tool",
         lambda tool: tool.call(QUERY).raw_output,
     ),

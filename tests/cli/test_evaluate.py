@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,6 +105,25 @@ def test_what_was_retrieved_is_saved_where_a_metric_fails(run: Run, folder: Path
     assert f"without fails_once@3; when it is mended: {again}\n" in err
     assert load_evaluation("kept run").scores.mean("retrieve", "mrr@3") == pytest.approx(1 / 2)
     assert not Path("kept run.unfinished").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "act", ["print('noise')", "os.write(1, b'noise')", "sys.stdout.close()", "sys.stdout = None", "os.close(1)"]
+)
+def test_what_a_system_does_to_standard_output_does_not_touch_the_results(folder: Path, act: str) -> None:
+    command = (sys.executable, "-m", "raglift", *system(folder, "odd", act, after=1), "--json")
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(done.stdout)["queries"] == 3
+    assert (b"noise" in done.stderr) == ("noise" in act)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["<&- >&-", ">&-", "<&- >&- 2>&-"])
+def test_a_run_needs_neither_input_nor_output(folder: Path, closed: str) -> None:
+    command = (sys.executable, "-m", "raglift", *system(folder, "prints", "print('noise')", after=1), "-o", "run")
+    subprocess.run(["sh", "-c", f"{shlex.join(command)} {closed}"], check=True)
+    assert (folder / "run" / "run.json").exists()
 
 
 @pytest.mark.slow

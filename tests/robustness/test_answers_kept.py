@@ -140,7 +140,7 @@ def content(run: Path) -> dict[str, Any]:
         for stage in trace["stages"]:
             stage["seconds"] = 0
     head = json.loads(found["run.json"])
-    head["spec"]["started"] = ""
+    head["spec"]["started"], head["files"] = "", {}  # the times are in the hashes
     for notes in ("notes", "run_notes"):
         head[notes] = [note for note in head[notes] if "earlier attempt" not in str(note)]
     return found | {"traces.jsonl": traces, "run.json": head}

@@ -356,3 +356,19 @@ def test_a_call_that_was_given_up_on_is_not_tried_again():
     assert isinstance(outcomes[0].error, QueryTimeout)
     time.sleep(1.5)
     assert made == [1]
+
+
+def test_the_text_of_an_error_is_made_within_the_timeout():
+    over = threading.Event()
+
+    class SlowToSay(Exception):
+        def __str__(self):
+            over.wait(10)
+            return "at last"
+
+    def fails():
+        raise SlowToSay
+
+    (outcome,) = call_all([fails], Policy(timeout=0.05), ignore)
+    over.set()
+    assert type(outcome.error) is QueryTimeout

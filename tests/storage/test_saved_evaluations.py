@@ -485,6 +485,25 @@ def test_a_missing_file_is_named(evaluation, tmp_path, name):
         load_evaluation(folder)
 
 
+@pytest.mark.parametrize(("name", "old", "new"), [("queries.jsonl", "not that", "that"), ("chunks.jsonl", "c1", "c2")])
+def test_files_that_were_edited_are_named_until_the_run_is_scored_again(evaluation, tmp_path, name, old, new):
+    folder = evaluation.save(tmp_path / "run")
+    assert load_evaluation(folder).remarks == evaluation.remarks
+    (folder / name).write_text((folder / name).read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    edited = load_evaluation(folder)
+    assert [name in note for note in edited.notes] == [True, *[False] * len(evaluation.notes)]
+    assert not any(name in note for note in rescore(edited).notes)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_in_the_folder_is_no_file_to_wait_for(evaluation, tmp_path, name):
+    (evaluation.save(tmp_path / "run") / name).unlink()
+    os.mkfifo(tmp_path / "run" / name)
+    with pytest.raises(RunError):
+        load_evaluation(tmp_path / "run")
+
+
 def test_a_newer_format_is_told(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     head = json.loads((folder / "run.json").read_bytes())

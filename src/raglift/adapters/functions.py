@@ -388,13 +388,14 @@ def _misfit(part: Any, names: Sequence[str]) -> tuple[str, inspect.Signature, st
                 signature.bind("", 1)
             except TypeError as error:
                 return name, signature, str(error)
-            first = next(iter(signature.parameters), "")
-            if name in ("retrieve", "rerank") and first in _ONE_QUERY:
-                return name, signature, f"it is called with all queries at once, and takes one {first}"
+            first = next(iter(signature.parameters.values()))
+            takes_one = first.name in _ONE_QUERY or first.annotation in (str, "str")
+            if name in ("retrieve", "rerank") and takes_one:
+                return name, signature, f"it is called with all queries at once, and takes one {first.name}"
     return None
 
 
-_ONE_QUERY = ("query", "question", "text")
+_ONE_QUERY = ("query", "question", "text", "q")
 """The names of a first parameter that takes one query, and no list of them."""
 
 

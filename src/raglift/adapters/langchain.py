@@ -163,7 +163,15 @@ def _unopened(runnable: Any) -> tuple[str, tuple[str, ...]]:
         changed, reranks = changed_entries(runnable), _opened(inner) is not None
     elif isinstance(runnable, RunnableSequence):
         changed = changed_entries(runnable)
-    return asked_whole(runnable, changed, reranks=reranks) if changed else "", changed
+    if changed:
+        return asked_whole(runnable, changed, reranks=reranks), changed
+    inner = "has a compressor or reranker inside that is no stage of its own, so there is no lift"
+    return f"{type(runnable).__name__} {inner}" if _has_compression(runnable) else "", ()
+
+
+def _has_compression(part: Any) -> bool:
+    part = resolved(part)
+    return _opened(part) is not None or any(map(_has_compression, inside(part)))
 
 
 _COMPRESS = ("compress_documents", "acompress_documents")
@@ -203,6 +211,11 @@ class _Retriever(FrameworkRetriever):
             return self._scored(answer)
 
     def _scored(self, answer: Any) -> list[tuple[Chunk, float | None]]:
+        if isinstance(answer, str) and base_named(self.system, "BaseTool", "langchain_core"):
+            raise UnsupportedSystem(
+                f"{self._asked.who}: a tool that answers with a text; expected documents: pass the retriever or "
+                "function that it asks"
+            )
         return scored_documents(self._asked.results(answer), type(self.system).__name__, self.doc_key)
 
 

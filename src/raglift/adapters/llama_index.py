@@ -268,9 +268,9 @@ def _found(obj: Any) -> str:
 
 def _instead(obj: Any) -> str:
     """Return what to do with a tool, whose retriever or engine is what an agent asks; empty for anything else."""
-    from llama_index.core.tools import QueryEngineTool, RetrieverTool
+    from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool
 
-    if isinstance(obj, RetrieverTool):
+    if isinstance(obj, (FunctionTool, RetrieverTool)):
         return wrapper("tool.call(query).raw_output")
     return wrapper("tool.call(query).raw_output.source_nodes") if isinstance(obj, QueryEngineTool) else ""
 

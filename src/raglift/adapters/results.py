@@ -28,6 +28,8 @@ _ENVELOPES = ("_source", "payload", "metadata")
 """Where the hit of a search engine or a vector store has the fields of what was indexed."""
 _COLUMNS = ("id", "doc_id", "start", "end", "score", "metadata")
 """The columns of a data frame that are fields of a result; all others are its metadata."""
+_FIELDS = (*TEXT_KEYS, *_COLUMNS, "start_index", "meta", "_id", "_score")
+"""The keys of a mapping that are fields of a result; other texts and numbers, as its `source`, are its metadata."""
 _LONGEST = 200
 """The most characters of the keys or columns that a message shows."""
 _MOST = 100_000
@@ -55,9 +57,9 @@ def chunk_of_mapping(result: Mapping[Any, Any], doc_key: str | None = None) -> t
     fields = _with_text(result)
     if fields is None:
         return None
-    metadata = _metadata(fields)
-    if fields is not result:
-        metadata = {key: value for key, value in fields.items() if key not in (*TEXT_KEYS, "metadata")} | metadata
+    known, kinds = (_FIELDS, (str, Real)) if fields is result else ((*TEXT_KEYS, "metadata"), object)
+    others = {key: value for key, value in fields.items() if key not in known and isinstance(value, kinds)}
+    metadata = others | _metadata(fields)
 
     def given(*keys: str) -> Any:
         places = (result, fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,9 +20,7 @@ _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
-            stream.reconfigure(errors="replace")
+    _prepare_streams()
     from raglift.errors import RagliftError
     from raglift.utilities.cache import is_kept_on_disk
     from raglift.utilities.display import printable
@@ -50,6 +49,15 @@ def main() -> None:
         _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
 
 
+def _prepare_streams() -> None:
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
+        stream = getattr(sys, name)
+        if stream is None:  # after `>&-`; it gets the number that is free
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a Windows pipe cannot encode → or ─: print ? rather than stop
+
+
 def _call() -> None:
     """Call the command, which ends with a `SystemExit`, or with the error of an output that has no reader any more."""
     from raglift.cli.app import app
@@ -59,7 +67,7 @@ def _call() -> None:
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # click's own exit code for it is 1
             raise end.__context__ from None
-        _flush()  # Python's own last flush tells of a full disk by a traceback
+        sys.stdout.flush()  # Python's own last flush tells of a full disk by a traceback
         raise
 
 
@@ -82,17 +90,12 @@ def _show_warning(show: Callable[..., object], message: Warning | str, category:
         show(message, category, *where)
 
 
-def _flush() -> None:
-    if sys.stdout is not None:  # there is none after `>&-`
-        sys.stdout.flush()
-
-
 def _stop(message: str) -> None:
     from raglift.utilities.display import printable
     from raglift.utilities.secrets import known_secrets, secrets_of_environment
 
     try:
-        _flush()
+        sys.stdout.flush()
     except OSError:
         drop_output()
     text = known_secrets(frozenset(secrets_of_environment())).cleared(message)

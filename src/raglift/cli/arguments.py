@@ -136,7 +136,8 @@ Documents = Annotated[
 Encoding = Annotated[
     str | None,
     typer.Option(
-        help="Encoding of documents that are not UTF-8 and have no byte-order mark, such as cp1252; never guessed."
+        help="Encoding of documents, and of labels in CSV, not in UTF-8 and without a byte-order mark, as cp1252; "
+        "never guessed."
     ),
 ]
 Include = Annotated[

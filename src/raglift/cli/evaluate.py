@@ -15,7 +15,7 @@ from typing import Any, cast
 from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.cli.arguments import checked_budget, load_labels
-from raglift.cli.exits import Stopped
+from raglift.cli.exits import Stopped, stdout_for_results
 from raglift.cli.measuring import Evaluate
 from raglift.cli.results import next_line, print_result
 from raglift.cli.saving import Unfinished, keep
@@ -103,6 +103,7 @@ def _settings(request: Evaluate) -> dict[str, Any]:
     }
 
 
+@stdout_for_results()
 def _evaluated(
     request: Evaluate, parts: LocalSystem, settings: dict[str, Any], dataset: Dataset, unfinished: Unfinished | None
 ) -> Evaluation:
@@ -216,6 +217,7 @@ def indexed(dataset: Dataset, parts: LocalSystem) -> Any:
         return build_retriever(dataset, parts)
 
 
+@stdout_for_results()
 def chunker_of(text: str) -> Chunker:
     """Read `--chunker`: a name with its size and overlap, or the name alone."""
     return chunker_by_name(f"{text}:{_SIZE}" if text in CHUNKERS else text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.cli.exits import stdout_for_results
 from raglift.cli.json_output import print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
@@ -18,6 +19,8 @@ from raglift.utilities.progress import notice
 
 if TYPE_CHECKING:
     from raglift.cli.comparing import Fix
+    from raglift.repairing.records import Repairs
+    from raglift.results.evaluation import Evaluation
 
 
 def run(request: Fix) -> None:
@@ -25,9 +28,7 @@ def run(request: Fix) -> None:
     if request.output is not None and not is_stream(request.output):
         check_page_free(request.output, overwrite=True)
     evaluation = load_evaluation(request.run)
-    dataset = load_dataset(request.dataset or evaluation.dataset.name)
-    given = {} if request.system is None else {"system": load_system(request.system), "reranker": request.reranker}
-    repairs = evaluation.repairs(dataset, k=request.k, seed=request.seed, proposing=not request.causes, **given)
+    repairs = _found(request, evaluation)
     try:
         repairs.save(request.run)
     except DatasetError as error:
@@ -38,3 +39,10 @@ def run(request: Fix) -> None:
         print_json(repairs)
         return
     print_document(view_of(repairs, detail=Detail.SUMMARY), by_columns=True)
+
+
+@stdout_for_results()
+def _found(request: Fix, evaluation: Evaluation) -> Repairs:
+    dataset = load_dataset(request.dataset or evaluation.dataset.name)
+    given = {} if request.system is None else {"system": load_system(request.system), "reranker": request.reranker}
+    return evaluation.repairs(dataset, k=request.k, seed=request.seed, proposing=not request.causes, **given)

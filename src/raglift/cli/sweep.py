@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.console import Console
 
 from raglift.cli.arguments import checked_budget
-from raglift.cli.exits import Stopped
+from raglift.cli.exits import Stopped, stdout_for_results
 from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
 from raglift.cli.project import find_project
 from raglift.errors import ConfigurationError, QueryFailed
@@ -76,6 +76,7 @@ def run(request: RunSweep) -> None:
         sys.exit(_SOME_FAILED)
 
 
+@stdout_for_results()
 def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
     try:
         return run_sweep(

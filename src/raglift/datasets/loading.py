@@ -16,6 +16,7 @@ from raglift.datasets.formats.catalogue import (
     FORMATS,
     FormatName,
     FormatOptions,
+    find_format,
     named_format,
     read_format,
     recognize_format,
@@ -26,6 +27,7 @@ from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.types.dataset import Dataset
 from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path, resolved, user_path
 from raglift.utilities.settings import declare_keywords
+from raglift.utilities.strict_files import check_encoding
 
 if TYPE_CHECKING:
     from raglift.types.documents import Document
@@ -63,8 +65,8 @@ def load_dataset(
         format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `autorag`, `llama-index`, `hf`, `ir`,
             `rows` (of JSON Lines, JSON, CSV, TSV, XLSX or Parquet), `squad`, `ragas`, `langsmith`, `langfuse` or
             `deepeval`; None to recognize it.
-        **options: the `encoding` of documents that are not in UTF-8, as `cp1252`; and what some formats need besides,
-            for example `split`, `topics` or `columns`; see `FormatOptions`.
+        **options: the `encoding` of documents, and of CSV, not in UTF-8, as `cp1252`; and what some formats need, for
+            example `split`, `topics` or `columns`; see `FormatOptions`.
 
     Raises:
         DatasetError: there is no such file, it is malformed, or a label does not resolve; every fault is
@@ -84,11 +86,11 @@ def load_dataset(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
             "(for labels in a dict: Dataset.from_dict)"
         )
-    encoding = options.pop("encoding", None)
+    encoding = check_encoding(options.pop("encoding", None))
     path, named = user_path(source), named_format(source)
     if named is not None and format not in (None, named.name):
         raise ConfigurationError(f"load_dataset: found format={format!r} with {source}; expected {named.name!r}")
-    found = _format_of(path, format, options) if named is None else named.name
+    found = _format_of(path, format, {**options, "encoding": encoding}) if named is None else named.name
     if found is None:
         unfit = [option for option, value in options.items() if value is not None]
         if unfit:
@@ -98,8 +100,8 @@ def load_dataset(
         return _load_corpus(_corpus_at(path), documents, include, name, encoding)
     if documents is not None or include:
         folder = _folder_of(path) if documents is None else documents
-        documents, encoding = load_documents(folder, encoding=encoding, include=include), None
-    if encoding is not None:
+        documents = load_documents(folder, encoding=encoding, include=include)
+    if encoding is not None and (documents is None or "encoding" in find_format(found).options):
         options["encoding"] = encoding
     contents = read_format(found, path if named is None else os.fspath(source), documents, options)
     return Dataset(contents.queries, contents.documents, name or title_of(source), contents.resolution)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import tenacity
 
 from raglift.errors import QueryTimeout, order_to_stop
-from raglift.utilities.display import describe_error
+from raglift.utilities.display import describe_error, error_text
 from raglift.utilities.event_loops import cancellations, is_loop_blocked, result_of
 from raglift.utilities.threads import LOOK_UP, WorkerPool
 
@@ -149,6 +149,8 @@ def _outcome(call: Callable[[_Tries], T], policy: Policy, tries: _Tries) -> Outc
     try:
         value = tries.retrying(policy)(call, tries)
     except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
+        if policy.timeout is not None:
+            error_text(error)  # here, so that one that takes for ever to make its text is given up on
         return Outcome(None, tries.seconds, error, tries.made)
     return Outcome(value, tries.seconds, tries=tries.made)
 

@@ -274,6 +274,7 @@ class Header(SavedModel):
     inventory: SavedInventory | None = None
     cost: Annotated[Cost, Saved()] | None = None
     own_metrics: dict[Text, Object] = {}
+    files: dict[Text, Text] = {}
 
 
 CHUNK: TypeAdapter[Chunk] = TypeAdapter(Annotated[Chunk, Saved()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 # Evaluations on disk: plain files in one folder, never a pickle.
 #
-# run.json: the settings and results: spec, stages, notes, versions, hashes of dataset, labels and documents, and the
-# format's version
+# run.json: the settings and results: spec, stages, notes, versions, hashes of dataset, labels and documents and of the
+# other files, and the format's version
 # queries.jsonl: the queries with their resolved labels
 # chunks.jsonl: each distinct chunk that was returned or that overlaps a passage, once
 # traces.jsonl: one line per query: for each stage the hits (chunk number, score) and seconds, or the error;
@@ -42,6 +43,12 @@ RUN_FILES = (RUN, QUERIES, CHUNKS, TRACES, SCORES)
 SCORE_KEYS = ("query_id", "stage", "metric")
 """The columns that say what a score is about."""
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
+
+
+def hash_of(path: Path) -> str:
+    """Return a hash of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def score_keys(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from raglift.analysis.records import Note
 from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
@@ -22,17 +23,19 @@ from raglift.storage.layout import (
     FORMAT,
     QUERIES,
     RUN,
+    RUN_FILES,
     SCORE_KEYS,
     SCORES,
     TRACES,
     error_text,
+    hash_of,
     read_json,
     read_lines,
     score_keys,
 )
 from raglift.types.dataset import Dataset
 from raglift.types.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace, hits_of
-from raglift.utilities.limits import LARGEST_SCORE, is_file, is_folder, is_there, user_path
+from raglift.utilities.limits import LARGEST_SCORE, is_file, is_folder, is_stream, is_there, user_path
 from raglift.utilities.validation import WrongKind, quoted, read_as, shown
 
 if TYPE_CHECKING:
@@ -61,6 +64,8 @@ def read_evaluation(folder: str | Path, into: type[Evaluation]) -> Evaluation:
     try:
         if not is_file(source / RUN):
             raise RunError(_no_run(source))
+        if (odd := next(filter(is_stream, (source / name for name in RUN_FILES)), None)) is not None:
+            raise RunError(f"{odd}: found a pipe or a device; expected a file, as `raglift evaluate -o` writes it")
     except OSError as error:
         raise RunError(f"{source}: cannot be read: {error_text(error)}; expected the right to look into it") from error
     head = read_json(source / RUN)
@@ -185,8 +190,15 @@ def _evaluation(
         truncated=header.truncated,
         truncated_tokens=header.truncated_tokens,
         beyond_candidates=header.beyond_candidates,
-        remarks=header.notes,
+        remarks=(*_changes(source, header.files), *header.notes),
     )
+
+
+def _changes(source: Path, hashes: Mapping[str, str]) -> Iterator[Note]:
+    """Say which files are no longer those that were saved, and so do not fit the scores."""
+    known = [name for name in RUN_FILES if name in hashes]
+    if changed := ", ".join(name for name in known if hash_of(source / name) != hashes[name]):
+        yield Note(f"{changed}: changed since the run was saved; raglift rescore makes the figures fit")
 
 
 def _inventory(saved: SavedInventory, chunks: list[Chunk], queries: tuple[Query, ...]) -> Inventory:

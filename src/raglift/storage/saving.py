@@ -25,6 +25,7 @@ from raglift.storage.layout import (
     RUN_FILES,
     SCORES,
     TRACES,
+    hash_of,
     score_keys,
     write_json,
     write_lines,
@@ -113,6 +114,13 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
     inventory = None if run.inventory is None else _inventory_line(run.inventory, chunks)
     write_lines(folder / CHUNKS, chunks.lines())
     write_lines(folder / QUERIES, map(_query_line, evaluation.dataset.queries))
+    scores = evaluation.scores
+    columns = {
+        name: pa.DictionaryArray.from_arrays(_array(pa.int32(), numbers), _texts(texts))
+        for name, (texts, numbers) in score_keys(scores.query_ids, scores.stages, scores.metrics).items()
+    }
+    table = pa.table({**columns, "value": _array(pa.float64(), scores.values.ravel())})
+    parquet.write_table(table, folder / SCORES, store_schema=False)  # without it the texts are read as texts
     head = {
         "format": FORMAT,
         "dataset": evaluation.dataset.name,
@@ -128,15 +136,9 @@ def _write(evaluation: Evaluation, folder: Path) -> None:
         "notes": [asdict(remark) for remark in evaluation.remarks],
         "inventory": inventory,
         "cost": None if run.cost is None else asdict(run.cost),
+        "files": {name: hash_of(folder / name) for name in RUN_FILES if name != RUN},
     }
     write_json(folder / RUN, head)
-    scores = evaluation.scores
-    columns = {
-        name: pa.DictionaryArray.from_arrays(_array(pa.int32(), numbers), _texts(texts))
-        for name, (texts, numbers) in score_keys(scores.query_ids, scores.stages, scores.metrics).items()
-    }
-    table = pa.table({**columns, "value": _array(pa.float64(), scores.values.ravel())})
-    parquet.write_table(table, folder / SCORES, store_schema=False)  # without it the texts are read as texts
 
 
 # Arrow's arrays from their buffers: `pyarrow.array` imports pandas, which takes as long as all of raglift.

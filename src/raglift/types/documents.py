@@ -112,7 +112,9 @@ class Chunk:
                 continue
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise ConfigurationError(f"Chunk.{name}: found {described(value)}; expected {expected}")
-            if isinstance(value, Real):
+            if isinstance(value, str):  # of a subclass, which may compare as it likes
+                object.__setattr__(self, name, str.__str__(value))
+            elif isinstance(value, Real):
                 object.__setattr__(self, name, _place(value) if name in ("start", "end") else str(value))
 
     @property

@@ -302,6 +302,14 @@ def test_code_is_run_and_runs_are_saved_where_that_is_allowed(trusted: Agent, fo
     assert "found no run @9" in trusted.refused("show_run", run="@9")
 
 
+@pytest.mark.parametrize(
+    "place", ["x" * 300, ".git/hooks/pre-commit", "notes/documents/run", "notes/run", "documents/run", "runs/one/run"]
+)
+def test_no_run_is_saved_inside_something_else(trusted: Agent, folder: Path, place: str) -> None:
+    assert "expected" in trusted.refused("evaluate", dataset="notes", save_as=place)
+    assert len(place) > 255 or not (folder / place).exists()
+
+
 def test_a_crash_after_the_run_was_saved_is_noted(trusted: Agent, folder: Path) -> None:
     (folder / "crashes.py").write_text(
         "import atexit, os, sys\nfrom mine import found\n"

@@ -249,12 +249,16 @@ def test_it_stops_when_asked_and_says_what_was_saved(
         client.get(f"/?token={token}")
         decide(client, {"kind": "grade", "chunk": 0, "grade": 1})
         cookie = client.build_request("GET", "/").headers["cookie"]
-        with socket.create_connection((LOOPBACK, urllib.parse.urlsplit(base).port)) as left:  # a tab that is closed
-            head = (f"{name}: {value}" for name, value in {"host": base.partition("//")[2], "cookie": cookie}.items())
-            asked = ["POST /api/undo HTTP/1.1", *head, f"origin: {base}", "content-type: application/json"]
-            left.sendall("\r\n".join([*asked, "content-length: 99", "", "{"]).encode())
-        client.get("/api/overview")
-        said = served.stop(number)
+        head = (f"{name}: {value}" for name, value in {"host": base.partition("//")[2], "cookie": cookie}.items())
+        asked = ["POST /api/undo HTTP/1.1", *head, f"origin: {base}", "content-type: application/json"]
+        unfinished = "\r\n".join([*asked, "content-length: 99", "", "{"]).encode()
+        place = (LOOPBACK, urllib.parse.urlsplit(base).port)
+        with socket.create_connection(place) as left:  # a tab that is closed
+            left.sendall(unfinished)
+        with socket.create_connection(place) as waiting:
+            waiting.sendall(unfinished)
+            client.get("/api/overview")
+            said = served.stop(number)
     assert "Traceback" not in said
     assert f"stopped: 1 change, saved in {unlabelled}" in said
     assert served.process.returncode == 0

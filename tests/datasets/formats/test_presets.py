@@ -78,6 +78,7 @@ def test_langfuse_items_that_are_archived_are_left_out(fixtures: Path) -> None:
     [
         ("a.jsonl", [{"user_input": "x", "reference_contexts": ["y", 3]}], "a.jsonl:1: reference_contexts[1]: found 3"),
         ("a.csv", "user_input,reference_contexts\nx,\"['y', open(1)]\"\n", "a.csv:2: reference_contexts: found"),
+        ("a.csv", "user_input,reference_contexts\nx,\"['y', 'z\"\n", "a.csv:2: reference_contexts: found"),
         ("a.jsonl", [{"user_input": "x"}], "a.jsonl: found no field with texts in any row"),
         (
             "a.jsonl",

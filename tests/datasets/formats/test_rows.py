@@ -324,3 +324,18 @@ def test_every_fault_says_where(
 def test_options_that_make_no_sense(options: dict[str, Any], expected: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=expected):
         load_dataset(table(tmp_path, "question,passage", "a,b"), **options)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "utf-16"])
+def test_a_table_is_read_in_the_encoding_that_is_named_or_marked(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("question,passage\nWann öffnet es?,um neun\n", encoding=encoding)
+    expected = (Query("q1", "Wann öffnet es?", (Fact((Passage("um neun"),)),)),)
+    assert load_dataset(path, encoding="cp1252").queries == expected
+    assert load_dataset(path, encoding="cp1252", documents={"a": "um neun"}).queries == expected
+
+
+def test_a_list_of_questions_is_read_as_rows(tmp_path: Path) -> None:
+    path = tmp_path / "labels.json"
+    path.write_text('[{"query": "when", "passage": "at nine"}]', encoding="utf-8")
+    assert load_dataset(path).queries == (Query("q1", "when", (Fact((Passage("at nine"),)),)),)

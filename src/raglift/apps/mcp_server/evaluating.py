@@ -75,7 +75,8 @@ async def evaluate_in_process(workspace: Workspace, request: EvaluationRequest, 
                 await process.wait()
             _running.discard(process.pid)
         stderr.seek(max(0, stderr.tell() - _READ))
-        message = stderr.read(_READ).decode("utf-8", "replace").strip()
+        said = stderr.read(_READ).decode("utf-8", "replace")
+        message = said.rpartition("raglift: error: ")[2].strip()  # without what the system printed before
     if not output.exists():
         raise RunError(message or f"the evaluation ended with exit code {code} and said nothing")
     return message if code else ""

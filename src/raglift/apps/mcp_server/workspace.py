@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from raglift.errors import ConfigurationError
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.layout import RUN
 from raglift.utilities.display import printable, shorten
-from raglift.utilities.limits import is_file, is_folder, is_there, user_path
+from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path, user_path
 from raglift.utilities.validation import quoted
 
 _DEEPEST = 6
@@ -62,12 +63,11 @@ class Workspace:
         Raises:
             ConfigurationError: it is outside, by `..`, as an absolute path or by a link.
         """
-        try:
+        path = None
+        with suppress(OSError, ValueError, RuntimeError):  # a circle of links
             path = (self.root / name).resolve()
-        except (OSError, ValueError, RuntimeError):  # a name that none can have, or a circle of links
-            raise ConfigurationError(
-                f"found the path {quoted(shorten(name, 200))}; expected one in the folder"
-            ) from None
+        if path is None or not is_valid_path(path):
+            raise ConfigurationError(f"found the path {quoted(shorten(name, 200))}; expected one in the folder")
         if not path.is_relative_to(self.root):
             raise ConfigurationError(
                 f"found the path {quoted(shorten(name, 200))}, which is outside; expected one in the folder"
@@ -95,7 +95,7 @@ class Workspace:
         """Return what a run is called, and where it is saved: in the folder, or for as long as the server runs.
 
         Raises:
-            ConfigurationError: nothing may be saved, or something is there.
+            ConfigurationError: nothing may be saved, something is there, or it is hidden or inside something else.
         """
         if name is None:
             taken = sum(1 for _ in self.unsaved.iterdir())
@@ -108,6 +108,14 @@ class Workspace:
         path = self.path(name)
         if is_there(path):
             raise ConfigurationError(f"found something at {quoted(shorten(name, 200))}; expected a free name")
+        parts = path.relative_to(self.root).parts
+        around = path.parents[: len(parts) - 1]
+        is_inside = any(is_there(folder / each) for folder in around for each in (RUN, _QUERIES, _PARQUET))
+        if is_inside or any(part.startswith((".", "documents")) for part in parts):
+            raise ConfigurationError(
+                f"found save_as {quoted(shorten(name, 200))}; expected a folder that is neither hidden nor inside a "
+                "run, a dataset or its documents, as runs/first"
+            )
         return name, path
 
     def run(self, name: str) -> Evaluation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import signal
 import socket
@@ -278,8 +279,17 @@ def serve(desk: Desk, listener: socket.socket, announce: Callable[[str], None]) 
         timeout_graceful_shutdown=_STOP_WITHIN,
     )
     announce(f"http://{LOOPBACK}:{port}/?token={token}")
-    with suppress(KeyboardInterrupt), _termination_as_interrupt():  # uvicorn raises it again once it has stopped
-        uvicorn.Server(config).run(sockets=[listener])
+    server, log = uvicorn.Server(config), logging.getLogger("uvicorn.error")
+
+    def is_serving(_: logging.LogRecord) -> bool:
+        return not server.should_exit  # that a request is cut off then is no error
+
+    log.addFilter(is_serving)
+    try:
+        with suppress(KeyboardInterrupt), _termination_as_interrupt():  # uvicorn raises it again once it has stopped
+            server.run(sockets=[listener])
+    finally:
+        log.removeFilter(is_serving)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class FormatOptions(TypedDict, total=False):
     """What some formats need besides their files."""
 
     encoding: str | None
-    """Texts: the encoding of the documents that are not in UTF-8 and have no byte-order mark, `cp1252`."""
+    """Texts, rows: the encoding of documents, and of CSV, not in UTF-8 and without a byte-order mark, `cp1252`."""
     split: str
     """BEIR, the hub: which qrels to read; by default `test`."""
     subset: str
@@ -94,7 +94,7 @@ class Format:
         return PurePath(source.removeprefix(self.prefix).partition("?")[0]).name or self.title
 
 
-_OF_ROWS = ("columns", "decode", "where", "root", "delimiter")
+_OF_ROWS = ("columns", "decode", "where", "root", "delimiter", "encoding")
 
 
 def _read_rows(
@@ -108,6 +108,7 @@ def _read_rows(
     where: str | Sequence[str] = (),
     root: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries and documents in the rows of a file.
 
@@ -116,7 +117,7 @@ def _read_rows(
     """
     mapping = customized(preset, columns, decode, where, root)
     location = Location(path.name, faults)
-    rows = read_rows(path, location, root=mapping.root, delimiter=delimiter)
+    rows = read_rows(path, location, root=mapping.root, delimiter=delimiter, encoding=encoding)
     return read_labels(rows, mapping, location, read_documents(documents), ignore=ignored(columns))
 
 
@@ -255,7 +256,8 @@ def _has(folder: Path, *suffixes: str) -> bool:
 def _of_rows(path: Path, options: FormatOptions) -> FormatName:
     """Return the preset that the first row of a file has the fields of; else `rows`."""
     ignored_faults = Location(path.name, [])
-    rows = read_rows(path, ignored_faults, root=options.get("root"), delimiter=options.get("delimiter"))
+    given = {name: options.get(name) for name in ("root", "delimiter", "encoding")}
+    rows = read_rows(path, ignored_faults, **given)  # type: ignore[arg-type]
     fields = next((set(row.values) for row in rows), set())
     if "retrieval_gt" in fields and path.suffix.lower() == ".parquet":
         return "autorag"
@@ -274,7 +276,7 @@ def _of_json(path: Path) -> FormatName:
         if isinstance(value, list) and (not value or not isinstance(value[0], dict) or "paragraphs" in value[0]):
             return "squad"
     first = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else {}
-    found = recognize_preset(set(first))
+    found: FormatName | None = recognize_preset(set(first)) or ("rows" if {"question", "query"} & set(first) else None)
     if found is None:
         if value is not None:
             location.fault(shown(value), _KNOWN)

@@ -34,6 +34,8 @@ IGNORE = "ignore"
 TEXT_FIELDS = ("page_content", "pageContent", "content", "text")
 """What the text of a document is called if documents are objects."""
 _DEEPEST = 4
+_BEGUN = re.compile(r"""\s*\[\s*["'\[{]""")
+"""How a list begins whose end is missing: a spreadsheet cuts a cell at 32,767 characters."""
 _MOST_DIGITS = 18
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -334,7 +336,8 @@ class _Reader:
                 value = parsed(value, (way,)) if way in (JSON, LITERAL) else value
                 if way not in (JSON, LITERAL) and isinstance(value, str):
                     value = [part.strip() for part in value.split(way) if part.strip()]
-            if looks_like_list(value) and name in ("passage", "chunk"):
+            is_cut = bool(ways) and isinstance(value, str) and _BEGUN.match(value) is not None
+            if (looks_like_list(value) or is_cut) and name in ("passage", "chunk"):
                 if ways:
                     location.fault(quoted(value), "a list as JSON or Python writes it")
                     return

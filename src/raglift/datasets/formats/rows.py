@@ -15,7 +15,7 @@ from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.utilities.limits import allowed, most_bytes
 from raglift.utilities.strict_files import (
-    decode_text,
+    decode_document,
     lines_of,
     parse_list_or_object,
     parse_object,
@@ -61,6 +61,7 @@ def read_rows(
     delimiter: str | None = None,
     quotes: bool = True,
     name: str | None = None,
+    encoding: str | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of a file; the ending of its name says what it is.
 
@@ -72,6 +73,7 @@ def read_rows(
         delimiter: of CSV; by default the one of comma, semicolon, tab and bar that divides the first row most.
         quotes: whether quotation marks in a table are around cells; else they are parts of them.
         name: the name of the file if the path has another, as in a cache.
+        encoding: of a table that is not in UTF-8 and has no byte-order mark.
 
     Raises:
         ConfigurationError: a delimiter that is not one character.
@@ -89,7 +91,7 @@ def read_rows(
         yield from _from_workbook(path, location, root)
     elif suffix in TABLE_SUFFIXES:
         data = read_packed(path, location) if packed else read_bytes(path, location)
-        text = None if data is None else decode_text(data, location)
+        text = None if data is None else decode_document(data, location, encoding)
         if text is not None:
             yield from _from_table(text, location, "\t" if suffix == ".tsv" else delimiter, quotes=quotes)
     elif suffix == ".json" and not _is_of_lines(path):
