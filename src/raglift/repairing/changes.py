@@ -128,13 +128,13 @@ _NUDGES = (
 
 
 def resized(system: System, size: float, overlap: float) -> System:
-    """Return a system with chunks of another size and overlap, and as many hits as make a prompt of the same length."""
+    """Return a system with chunks of another size and overlap, and as many hits as make no longer prompt."""
     form = _CHUNKER.fullmatch(system.chunker)
     if form is None:
         return system
     new_size = round(size)
     fitting = max(0, min(round(overlap), new_size // 2))
-    as_long = max(1, round(system.k * int(form["size"]) / new_size))
+    as_long = max(1, system.k * int(form["size"]) // new_size)
     return replace(system, chunker=f"{form['kind']}:{new_size}/{fitting}{form['rest']}", k=as_long)
 
 

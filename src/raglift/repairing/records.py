@@ -210,6 +210,19 @@ class Proposal:
         return self.difference.mean > 0 and self.difference.p <= level and 3 * len(self.broken) <= len(self.mended)
 
     @property
+    def title(self) -> str:
+        """What is changed, in words."""
+        return ", together with ".join(change.title for change in self.changes)
+
+    @property
+    def effect(self) -> str:
+        """What it did to questions that took no part in the choice, in words."""
+        return (
+            f"of {self.questions:,} questions that took no part in the choice it mends {len(self.mended):,} and breaks "
+            f"{len(self.broken):,}"
+        )
+
+    @property
     def settings(self) -> str:
         """What to type, as options of `raglift evaluate`."""
         return " ".join(change.settings for change in self.changes)

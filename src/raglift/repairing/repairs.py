@@ -39,9 +39,10 @@ def find_repairs(
     """Return why the facts of an evaluation are lost, and which changes mend them.
 
     Every change of one thing is really run again: filters, truncation by a model, copies, the language and weight of a
-    retriever, candidates, chunks, the reranker, another retriever. It is a lost fact's cause where it alone finds it by
-    rank k, and at least half of its neighbouring settings do too. Then those that mend most are tried on all questions,
-    alone and in pairs, chosen on one half of the questions and measured on the other.
+    retriever, candidates, chunks, the reranker, another retriever or embedding model. It is a lost fact's cause if it
+    alone finds it by rank k, at least half of its neighbouring settings do too, and it breaks at most half as many
+    questions as it mends, or just one or two. Then those that mend most are tried on all questions, alone and in pairs,
+    chosen on one half of the questions and measured on the other.
 
     Args:
         evaluation: of raglift's own parts, as `raglift evaluate` and sweeps save it; of another system, only what its

@@ -33,10 +33,11 @@ def repairs_view(repairs: Repairs, *, detail: Detail = Detail.DETAILS) -> Docume
     ]
     sections = (_proposals(repairs, detailed=detailed), _facts(repairs, detailed=detailed))
     return Document(
-        title=f"Why facts are lost, and what mends them: {repairs.system}",
+        title="Why facts are lost, and what mends them",
         lead=lead,
         headline=table_from(columns, causes, "Lost facts by their cause"),
-        measured=(),
+        measured=(("System", repairs.system),),
+        about=(repairs.system,),
         notes=repairs.notes,
         sections=tuple(one for one in sections if any(table.rows for table in one.tables)),
         printed=Detail.SUMMARY,
@@ -49,14 +50,9 @@ def _sentence(proposal: Proposal) -> str:
     between = interval_in_words(found, confidence_text(found.confidence), 3, signs=True)
     tokens = f"{number_text(proposal.cost.tokens, 0)} tokens a prompt in place of"
     return (
-        f"Try {_changes(proposal)}: of {proposal.questions:,} questions that took no part in the choice it mends "
-        f"{len(proposal.mended):,} and breaks {len(proposal.broken):,} (recall {found.mean:+.3f}, {between}, "
-        f"{p_equation(found.p)}), with {tokens} {number_text(proposal.cost_before.tokens, 0)}."
+        f"Try {proposal.title}: {proposal.effect} (recall {found.mean:+.3f}, {between}, {p_equation(found.p)}), with "
+        f"{tokens} {number_text(proposal.cost_before.tokens, 0)}."
     )
-
-
-def _changes(proposal: Proposal) -> str:
-    return ", together with ".join(change.title for change in proposal.changes)
 
 
 _COSTS: tuple[tuple[str, Callable[[Cost], str]], ...] = (
@@ -71,7 +67,7 @@ def _proposals(repairs: Repairs, *, detailed: bool) -> Section:
         return f"{text(proposal.cost_before)} → {text(proposal.cost)}"
 
     columns = [
-        Column[Proposal]("change", _changes, words=True),
+        Column[Proposal]("change", lambda one: one.title, words=True),
         Column[Proposal]("mended", lambda one: f"{len(one.mended):,}"),
         Column[Proposal]("broken", lambda one: f"{len(one.broken):,}"),
         *(Column[Proposal](title, partial(before_and_after, text)) for title, text in _COSTS),

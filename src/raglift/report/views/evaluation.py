@@ -389,6 +389,15 @@ def failure_section(found: Findings) -> Section | None:
 
 
 def _next_step(found: Findings) -> str:
+    """Return what to try next: what `repairs` proposes, which was really tried, or what the losses suggest."""
+    known = found.evaluation.known_repairs
+    if known is None or not known.proposals:
+        return _suggested_step(found)
+    best = known.proposals[0]
+    return f"Next: try {best.title}: {best.effect}."
+
+
+def _suggested_step(found: Findings) -> str:
     """Return what to try next: another model where one cannot read the texts, no reranker where it hurts."""
     evaluation, lift, searched, losses = found.evaluation, found.lift, found.sessions, found.losses
     for known in (one for stage in evaluation.run.stages for one in stage.vocabularies):
