@@ -24,7 +24,7 @@ def repairs_view(repairs: Repairs, *, detail: Detail = Detail.DETAILS) -> Docume
     lost, causes = repairs.lost, dict(repairs.causes)
     explained = len(lost) - causes.get(UNEXPLAINED, 0)
     lead = f"{counted(len(lost), 'fact')} lost at k = {repairs.k}; a cause is found for {explained:,}."
-    lead += "".join(f" {_sentence(one)}" for one in repairs.proposals) or " No change is worth proposing."
+    lead += "" if repairs.proposals else " No change is worth proposing."
     unexplained = "no change finds it, or only by luck"
     columns = [
         Column[str]("cause", str, words=True),
@@ -79,7 +79,8 @@ def _proposals(repairs: Repairs, *, detailed: bool) -> Section:
         ]
     caption = "Changes worth making, on questions they were not chosen on"
     settings = tuple(Entry(f"raglift evaluate … {one.settings}") for one in repairs.proposals)
-    return Section("Proposals", tables=(table_from(columns, repairs.proposals, caption),), entries=settings)
+    table = table_from(columns, repairs.proposals, caption)
+    return Section("Proposals", tuple(map(_sentence, repairs.proposals)), (table,), entries=settings)
 
 
 def _facts(repairs: Repairs, *, detailed: bool) -> Section:
