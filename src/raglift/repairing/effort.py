@@ -41,7 +41,8 @@ def say_effort(system: System, variants: Sequence[Variant], trials: Trials, lost
         seconds += _seconds(partial(trials.reranker(system.reranker).score, sample)) / max(len(sample), 1) * pairs
         parts.append(f"{pairs:,} pairs to rerank")
     if seconds > _WORTH_SAYING:
-        notice(f"at most {' and '.join(parts)}, about {max(1, round(seconds / 60)):,} min", show=trials.progress)
+        text = f"at most {' and '.join(parts)}, about {max(1, round(seconds / 60)):,} min"
+        notice(text, show=trials.progress, is_slow=True)
 
 
 def _to_embed(variants: Sequence[Variant], trials: Trials) -> tuple[int, float]:

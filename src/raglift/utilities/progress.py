@@ -155,9 +155,9 @@ def track(
         yield _lines(label, total, unit, only_if_slow=only_if_slow)
 
 
-def notice(text: str, *, show: bool | None = None) -> None:
-    """Say in one line on standard error what is being waited for."""
-    if not is_shown(show):
+def notice(text: str, *, show: bool | None = None, is_slow: bool = False) -> None:
+    """Say in one line on standard error what is being waited for; of slow work, as `show_status` does."""
+    if not is_shown(show) and not (is_slow and _may_report(show)):
         return
     if _state.display is not None:
         _state.display.console.print(one_line(text), markup=False, highlight=False)
