@@ -242,7 +242,8 @@ class Fix:
 
     run: SavedRun
     dataset: Annotated[str | None, typer.Option()] = None
-    """Dataset or folder with the documents that were searched. Default: the run's dataset, by its name."""
+    """Dataset with the documents that were searched. Default: the run's dataset, by its name."""
+    documents: Documents = None
     system: Annotated[str | None, typer.Option()] = None
     """Your own retriever, such as my_rag:retriever, if the run is of one: it is asked again."""
     reranker: Annotated[str | None, typer.Option()] = None

@@ -2,39 +2,75 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.analysis.shared_queries import documents_hash_of
 from raglift.cli.json_output import print_json
-from raglift.datasets.loading import load_dataset
-from raglift.errors import DatasetError
+from raglift.datasets.loading import load_dataset, load_documents
+from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.rendering.document import Detail
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.report.page.rendering import check_page_free
-from raglift.results.evaluation import load_evaluation
+from raglift.results.evaluation import Evaluation
+from raglift.running.spec import documents_hash
 from raglift.running.systems import load_system
+from raglift.storage.loading import read_evaluation
 from raglift.utilities.limits import is_stream
-from raglift.utilities.progress import notice
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from raglift.cli.comparing import Fix
+    from raglift.types.documents import Document
+
+
+_OTHERS = "these are not the documents that the run searched: a fact may be found for that alone"
 
 
 def run(request: Fix) -> None:
     """Find out why the facts of a saved run are lost, keep it with the run, print it, and write the run's page."""
     if request.output is not None and not is_stream(request.output):
         check_page_free(request.output, overwrite=True)
-    evaluation = load_evaluation(request.run)
-    dataset = load_dataset(request.dataset or evaluation.dataset.name)
-    given = {} if request.system is None else {"system": load_system(request.system), "reranker": request.reranker}
-    repairs = evaluation.repairs(dataset, k=request.k, seed=request.seed, proposing=not request.causes, **given)
+    evaluation = read_evaluation(request.run, Evaluation)  # what was found before does not matter, nor its damages
+    documents = _documents(request, evaluation)
+    repairs = evaluation.repairs(
+        documents,
+        system=None if request.system is None else load_system(request.system),
+        reranker=request.reranker,
+        k=request.k,
+        seed=request.seed,
+        proposing=not request.causes,
+    )
+    if documents_hash_of(evaluation) not in (None, documents_hash(documents)):
+        repairs = replace(repairs, notes=(*repairs.notes, _OTHERS))
     try:
         repairs.save(request.run)
     except DatasetError as error:
-        notice(f"not kept with the run: {error}")
+        sys.stderr.write(f"not kept with the run: {error}\n")
     if request.output is not None:
         evaluation.with_repairs(repairs).report(request.output, overwrite=True)
+        sys.stderr.write(f"written to {request.output}\n")
     if request.as_json:
         print_json(repairs)
         return
     print_document(view_of(repairs, detail=Detail.SUMMARY), by_columns=True)
+
+
+def _documents(request: Fix, evaluation: Evaluation) -> Sequence[Document]:
+    """Return the documents that were searched, as far as they are known by the names that were given."""
+    if request.documents is not None:
+        return load_documents(request.documents)
+    name = request.dataset or evaluation.dataset.name
+    try:
+        return load_dataset(name).documents
+    except (CorpusError, DatasetError) as error:
+        if request.dataset is not None:
+            raise
+        raise ConfigurationError(
+            f"{request.run}: its dataset is not found by the name of {quoted(name)}; expected the documents that it "
+            f"searched: --dataset or --documents\n{error}"
+        ) from error
