@@ -254,8 +254,8 @@ class Fix:
     """Random seed of the halves and tests."""
     causes: Annotated[bool, typer.Option("--causes")] = False
     """Only say why facts are lost; try nothing on all questions."""
-    output: Output = None
-    """HTML file to write."""
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """Also write the page of the run, with a row for each lost fact: one HTML file."""
     as_json: AsJson = False
 
 

@@ -281,6 +281,6 @@ def read_repairs(run: str | Path) -> Repairs | None:
         found = read_as(_form(), json.loads(path.read_text(encoding="utf-8")))
         if any(cause not in (*CAUSES, UNEXPLAINED) for cause, _ in found.causes):
             raise WrongKind("found a cause that is not known")
-    except (ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path}: damaged: {error}; run raglift fix again, or remove the file") from error
     return found
