@@ -19,13 +19,9 @@ from raglift.running.spec import documents_hash
 from raglift.running.systems import load_system
 from raglift.storage.loading import read_evaluation
 from raglift.utilities.limits import is_stream
-from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from raglift.cli.comparing import Fix
-    from raglift.types.documents import Document
 
 
 _OTHERS = "these are not the documents that the run searched: a fact may be found for that alone"
@@ -36,7 +32,11 @@ def run(request: Fix) -> None:
     if request.output is not None and not is_stream(request.output):
         check_page_free(request.output, overwrite=True)
     evaluation = read_evaluation(request.run, Evaluation)  # what was found before does not matter, nor its damages
-    documents = _documents(request, evaluation)
+    name = request.dataset or evaluation.dataset.name
+    try:
+        documents = load_dataset(name).documents if request.documents is None else load_documents(request.documents)
+    except CorpusError as error:
+        raise ConfigurationError(f"{error}; say what was searched: --dataset or --documents") from error
     repairs = evaluation.repairs(
         documents,
         system=None if request.system is None else load_system(request.system),
@@ -58,19 +58,3 @@ def run(request: Fix) -> None:
         print_json(repairs)
         return
     print_document(view_of(repairs, detail=Detail.SUMMARY), by_columns=True)
-
-
-def _documents(request: Fix, evaluation: Evaluation) -> Sequence[Document]:
-    """Return the documents that were searched, as far as they are known by the names that were given."""
-    if request.documents is not None:
-        return load_documents(request.documents)
-    name = request.dataset or evaluation.dataset.name
-    try:
-        return load_dataset(name).documents
-    except (CorpusError, DatasetError) as error:
-        if request.dataset is not None:
-            raise
-        raise ConfigurationError(
-            f"{request.run}: its dataset is not found by the name of {quoted(name)}; expected the documents that it "
-            f"searched: --dataset or --documents\n{error}"
-        ) from error

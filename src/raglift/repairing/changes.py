@@ -16,7 +16,7 @@ from raglift.retrieval.models import EMBEDDED_MODEL, MINILM
 from raglift.retrieval.retrievers import RetrieverSpec, parse_retriever
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -175,19 +175,15 @@ _NEEDS = {
 """Embedding models without a network, and the packages that each needs."""
 
 
-def _are_here(packages: Iterable[str]) -> bool:
-    return all(importlib.util.find_spec(name) for name in packages)
-
-
-def can_embed(system: System) -> bool:
-    """Whether embeddings can be tried: those of the system, or else of the embedded model, if it is installed."""
-    return system.embedding is not None or _are_here(_NEEDS[EMBEDDED_MODEL])
+def can_embed(model: str) -> bool:
+    """Whether what an embedding model needs is installed, as far as it is known."""
+    return all(importlib.util.find_spec(name) for name in _NEEDS.get(model, ()))
 
 
 def _retrievers(system: System, detected: str) -> Iterator[Variant]:
     spec = parse_retriever(system.retriever)
     model = system.embedding or EMBEDDED_MODEL
-    if spec.kind != "hybrid" and can_embed(system):
+    if spec.kind != "hybrid" and can_embed(model):
         hybrid = RetrieverSpec("hybrid", bm25=spec.bm25 if spec.kind == "bm25" else BM25Settings())
         systems = [
             replace(system, retriever=str(replace(hybrid, weights=weights)), embedding=model)
@@ -195,7 +191,7 @@ def _retrievers(system: System, detected: str) -> Iterator[Variant]:
         ]
         title = f"a hybrid with {model} in place of BM25 alone" if spec.kind == "bm25" else "a hybrid with BM25"
         yield Variant(Change("retriever", title, f"--retriever {quote(str(hybrid))}"), systems[0], tuple(systems[1:]))
-    for other, packages in _NEEDS.items():
-        if system.embedding not in (None, other) and detected == "en" and _are_here(packages):  # they read English
+    for other in _NEEDS:
+        if system.embedding not in (None, other) and detected == "en" and can_embed(other):  # they read English
             change = Change("embedding", f"{other} in place of {model}", f"--embedding {other}")
             yield Variant(change, replace(system, embedding=other))

@@ -112,8 +112,9 @@ def _looked_at(system: System) -> dict[str, System]:
         deep = replace(system, reranker=NO_RERANKER, candidates=_DEEP)
         spec = parse_retriever(system.retriever)
         found["BM25"] = replace(deep, retriever=str(RetrieverSpec("bm25", bm25=spec.bm25)), embedding=None)
-        if can_embed(system):
-            found["embedding"] = replace(deep, retriever="dense", embedding=system.embedding or EMBEDDED_MODEL)
+        model = system.embedding or EMBEDDED_MODEL
+        if can_embed(model):
+            found["embedding"] = replace(deep, retriever="dense", embedding=model)
     return found
 
 

@@ -97,10 +97,8 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
     if given is not None:
         name = GIVEN if given.rerankers else reranker or NO_RERANKER
         if len(evaluation.run.stages) > 1 and name == NO_RERANKER:
-            stages = ", ".join(stage.name for stage in evaluation.run.stages)
             raise ConfigurationError(
-                f"repairs: found a system without a reranker, but a run with the stages {stages}; expected the whole "
-                "system, or its reranker beside it (reranker=…, --reranker)"
+                "repairs: found a system without a reranker, but a run with one; expected reranker=… too (--reranker)"
             )
         candidates = int(spec["candidates"])
         returned = evaluation.truncated.get(evaluation.candidates or evaluation.before, candidates)
