@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -228,6 +229,8 @@ def test_the_mend_of_a_fact_without_a_cause_is_one_without_a_doubt() -> None:
     lost = LostFact("q", "?", 1, "x", "not_retrieved", "unexplained", changes)
     assert lost.mend is changes[1]
     assert replace(lost, cause="chunk size").mend is changes[0]
+    steady = tried("chunk size", 2, 1.0)
+    assert replace(lost, cause="chunk size", tried=(*changes, steady)).mend is steady
 
 
 @pytest.mark.parametrize(
@@ -298,6 +301,17 @@ def test_a_system_of_several_stages_is_asked_again_with_its_reranker() -> None:
     assert cause_of(evaluation.repairs(system=system, k=1, proposing=False)) == "reranker"
 
 
+@pytest.mark.parametrize("named", [{"chunker": "antigravity:fly"}, {"retriever": "dense", "embedding": "openai:large"}])
+def test_a_run_names_neither_code_to_import_nor_a_provider_to_send_documents_to(named: dict[str, str]) -> None:
+    data = dataset(query(0, "illumination storage", "The lamp is kept in shed 0."))
+    evaluation = evaluated(data, "bm25")
+    parts = {**evaluation.run.spec["parts"], **named}
+    repairs = replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": parts})).repairs()
+    assert [len(one.tried) for one in repairs.lost] == [0]
+    assert len(repairs.notes) == 1
+    assert "antigravity" not in sys.modules
+
+
 def test_hits_that_repeat_a_relevant_one_are_copies() -> None:
     from raglift.repairing.systems import without_copies
     from raglift.types.documents import Chunk
@@ -321,3 +335,111 @@ def test_filters_hold_in_every_way_of_retrieving() -> None:
             filtered, other = trials.retrieved(one.source)
             assert (len(filtered.hits), len(other.hits) > 0) == (0, True)
             assert len(trials.retrieved(replace(one, is_filtered=False).source)[0].hits) > 0
+
+
+def searched(*queries: Query, depth: int = 6) -> tuple[Dataset, BM25Retriever, Any]:
+    """A dataset, BM25 over it, and a LangChain retriever that returns so many of its hits, with paths of files."""
+    from langchain_core.documents import Document as TheirDocument
+    from langchain_core.retrievers import BaseRetriever
+
+    data = dataset(*queries)
+    bm25 = BM25Retriever(rl.RecursiveChunker(600, overlap=0).split(data.documents))
+
+    class Theirs(BaseRetriever):
+        k: int = depth
+
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[TheirDocument]:
+            (ranking,) = bm25.retrieve([query], self.k)
+            hits = [(hit.chunk.text, f"/data/{hit.chunk.doc_id}.txt") for hit in ranking]
+            return [TheirDocument(text, metadata={"source": path}) for text, path in hits]
+
+    return data, bm25, Theirs()
+
+
+HORN = query(0, "horn, horn and lamp: the horn", "The lamp is kept in shed 0.")
+
+
+def test_a_system_that_returns_few_hits_is_asked_again_for_as_many_and_documents_are_found_by_their_paths() -> None:
+    data, _, system = searched(HORN, depth=1)
+    evaluation = rl.evaluate(system, data, latency=0)
+    (lost,) = evaluation.repairs(system=system, k=3, proposing=False).lost
+    assert lost.cause == "cut off"
+    assert (lost.tried[0].rank, lost.tried[0].change.title) == (2, "3 hits in place of 1")
+
+
+def test_what_was_reranked_is_asked_again_with_its_reranker_alone() -> None:
+    data, bm25, _ = searched(HORN)
+    evaluation = rl.evaluate(bm25, data, reranker=Beginnings(), ks=(1,), candidates=4, latency=0)
+    with pytest.raises(ConfigurationError, match="without a reranker"):
+        evaluation.repairs(system=bm25)
+    with pytest.raises(ConfigurationError, match="without a system"):
+        evaluation.repairs(reranker=Beginnings())
+
+
+def test_a_filter_that_a_retriever_does_not_take_is_no_cause() -> None:
+    data, _, system = searched(replace(HORN, filter=Filter.of({"year": 2021})))
+    evaluation = rl.evaluate(system, data, ks=(1,), latency=0)
+    assert cause_of(evaluation.repairs(proposing=False)) == "unexplained"
+
+
+def test_a_text_that_is_nowhere_is_no_cause_beside_an_alternative_or_where_it_is_folded() -> None:
+    data, bm25, _ = searched(HORN)
+    (ranking,) = bm25.retrieve(["lamp"], 1)
+    nowhere, chunk = Passage("The lamp was never in a shed."), Passage(chunk_id=ranking.hits[0].chunk.id)
+    folded = Passage("The horn is kept in shed １.")
+    data = replace(data, queries=(replace(HORN, facts=(Fact((nowhere, chunk)), Fact((folded,)), Fact((nowhere,)))),))
+    rule = rl.MatchRule(unicode_folding=True)
+    chunks = rl.RecursiveChunker(140, overlap=0).split(data.documents)
+    lost = rl.evaluate(BM25Retriever(chunks), data, ks=(1,), latency=0, match=rule).repairs(proposing=False).lost
+    assert [one.fact for one in lost if one.cause == "label"] == [3]
+
+
+@pytest.mark.parametrize("within_a_loop", [False, True])
+def test_an_async_system_is_asked_again_in_a_notebook_too(*, within_a_loop: bool) -> None:
+    import asyncio
+
+    data, bm25, _ = searched(HORN)
+
+    class Async:
+        async def aretrieve_one(self, query: str, k: int) -> Ranking:
+            return bm25.retrieve([query], k)[0]
+
+    evaluation = rl.evaluate(Async(), data, ks=(1,), k=1, latency=0)
+
+    async def asked() -> Repairs:
+        return evaluation.repairs(system=Async(), k=3, proposing=False)
+
+    repairs = asyncio.run(asked()) if within_a_loop else evaluation.repairs(system=Async(), k=3, proposing=False)
+    assert (repairs.notes, repairs.lost[0].tried[0].rank) == ((), 2)
+
+
+def test_errors_of_a_system_that_takes_all_questions_at_once_count_as_no_hits() -> None:
+    class Down:
+        def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
+            raise OSError("down")
+
+    data, bm25, _ = searched(HORN)
+    repairs = rl.evaluate(bm25, data, ks=(1,), latency=0).repairs(system=Down(), proposing=False)
+    assert (cause_of(repairs), len(repairs.notes)) == ("unexplained", 1)
+
+
+def test_a_run_with_repairs_can_be_overwritten_and_they_go_with_what_they_are_of(tmp_path: Path) -> None:
+    evaluation = evaluated(dataset(query(0, "keeping lamps", "The lamp is kept in shed 0.")), "bm25(language=none)")
+    evaluation.with_repairs(evaluation.repairs()).save(tmp_path / "run")
+    evaluation.save(tmp_path / "run", overwrite=True)
+    assert rl.load_evaluation(tmp_path / "run").known_repairs is None
+
+
+def test_no_proposal_is_denied_where_nothing_was_tried_on_all_questions() -> None:
+    evaluation = evaluated(dataset(query(0, "keeping lamps", "The lamp is kept in shed 0.")), "bm25(language=none)")
+    tried, untried = evaluation.repairs(), evaluation.repairs(proposing=False)
+    assert ("worth proposing" in str(tried), "worth proposing" in str(untried)) == (True, False)
+
+
+def test_what_needs_a_package_that_is_not_installed_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    from raglift.repairing import changes
+
+    evaluation = evaluated(dataset(HORN), "bm25", ks=(1,))
+    monkeypatch.setattr(changes.importlib.util, "find_spec", lambda _: None)
+    (lost,) = evaluation.repairs(k=1, proposing=False).lost
+    assert [name for name, _ in lost.alone] == ["BM25"]

@@ -242,7 +242,8 @@ class Fix:
 
     run: SavedRun
     dataset: Annotated[str | None, typer.Option()] = None
-    """Dataset or folder with the documents that were searched. Default: the run's dataset, by its name."""
+    """Dataset with the documents that were searched. Default: the run's dataset, by its name."""
+    documents: Documents = None
     system: Annotated[str | None, typer.Option()] = None
     """Your own retriever, such as my_rag:retriever, if the run is of one: it is asked again."""
     reranker: Annotated[str | None, typer.Option()] = None
@@ -253,8 +254,8 @@ class Fix:
     """Random seed of the halves and tests."""
     causes: Annotated[bool, typer.Option("--causes")] = False
     """Only say why facts are lost; try nothing on all questions."""
-    output: Output = None
-    """HTML file to write."""
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """Also write the page of the run, with a row for each lost fact: one HTML file."""
     as_json: AsJson = False
 
 

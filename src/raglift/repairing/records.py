@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from raglift.errors import RunError
 from raglift.rendering.presenting import Presentable
 from raglift.stats.paired_tests import PairedDifference  # noqa: TC001 — pydantic reads it
+from raglift.storage.layout import REPAIRS
 from raglift.utilities.limits import is_file
 from raglift.utilities.replacing import replacing_file
 from raglift.utilities.validation import WrongKind, read_as
@@ -55,8 +56,6 @@ DEPTH = "k"
 _FEWEST = 3
 AGREEING = 0.5
 """So many of the neighbouring settings must find a fact too."""
-REPAIRS = "repairs.json"
-"""Where they are kept, in the folder of a run."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +139,9 @@ class LostFact:
     def mend(self) -> Tried | None:
         """The change that puts the cause right, else the first one that finds it without a doubt, else the first."""
         kinds = {self.cause} | ({"overlap", "chunk size"} if self.cause in ("cut", "chunk size") else set())
-        of_cause = [one for one in self.tried if one.change.cause in kinds]
         steady = [one for one in self.tried if not one.doubt]
-        return next(iter(of_cause or steady or self.tried), None)
+        of_cause, doubted = ([one for one in tried if one.change.cause in kinds] for tried in (steady, self.tried))
+        return next(iter(of_cause or doubted or steady or self.tried), None)
 
     @property
     def reason(self) -> str:
@@ -295,6 +294,6 @@ def read_repairs(run: str | Path) -> Repairs | None:
         found = read_as(_form(), json.loads(path.read_text(encoding="utf-8")))
         if any(cause not in (*CAUSES, UNEXPLAINED) for cause, _ in found.causes):
             raise WrongKind("found a cause that is not known")
-    except (ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path}: damaged: {error}; run raglift fix again, or remove the file") from error
     return found

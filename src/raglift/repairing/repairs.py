@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document
 
-_NO_PARTS = "the parts of this system are not known: only what its hits, its chunks and the labels tell is said"
+_NO_PARTS = (
+    "the parts of this system are not known, or code or a provider of yours: only what its hits, its chunks and the "
+    "labels tell is said; hand it over to have it asked again (system=, --system)"
+)
 
 
 def find_repairs(
@@ -58,18 +61,23 @@ def find_repairs(
         progress: whether to show progress; None decides by the terminal.
 
     Raises:
-        ConfigurationError: an agent, no documents, or a k that is not a depth of the run.
+        ConfigurationError: an agent, no documents, a reranker without its retriever or the other way round, or a k that
+            is no depth.
     """
     run, dataset = evaluation.run, evaluation.dataset
     if run.has_sessions:
         raise ConfigurationError("repairs: found sessions; expected a system that searches once for each question")
+    if reranker is not None and system is None:
+        raise ConfigurationError(
+            "repairs: found a reranker without a system; expected system=…, the retriever, with it"
+        )
     asked = int(run.spec["candidates"])
     depth = depth_of(evaluation, None) if k is None else checked_integer("k", k, least=1)
     settings = {name: run.spec[name] for name in ("dtype", "device", "batch_size") if name in run.spec}
     searched = documents.documents if isinstance(documents, Dataset) else tuple(documents or dataset.documents)
     given = replace(dataset, documents=searched)
-    parts = None if system is None else Given.of(system, reranker)
-    trials = Trials(given, rule_of(evaluation), settings, progress, parts)
+    parts = None if system is None else Given.of(system, reranker, evaluation)
+    trials = Trials(given, rule_of(evaluation), settings, progress, parts, run.spec.get("doc_key"))
     described = system_of(evaluation, depth, parts, reranker)
     lost = lost_facts(evaluation, min(depth, asked), described, trials, proposing=proposing)
     effects: list[Effect] = []

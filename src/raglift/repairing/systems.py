@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +16,8 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
+from raglift.matching.provenance import Provenance
+from raglift.matching.rule import Text
 from raglift.repairing.records import Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
@@ -24,13 +25,13 @@ from raglift.retrieval.embedding import Embedder, build_index
 from raglift.retrieval.models import seconds_loading
 from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
-from raglift.text.normalization import normalize
 from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
 from raglift.types.rankings import Ranking
 from raglift.utilities.cache import bypassed
+from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from raglift.types.labels import Fact, Query
 
 NO_RERANKER = "none"
+_OWN_CHUNKERS = ("recursive:", "token:")
 GIVEN = "given"
 """The retriever or reranker of a user's own that was handed over."""
 
@@ -62,7 +64,9 @@ class System:
     candidates: int
     """How many hits the reranker gets, or without one how many are retrieved."""
     k: int
-    """By which rank a fact is to be found."""
+    """By which rank a fact is to be found: of a system of the user's, no deeper than it returns hits."""
+    wanted: int | None = None
+    """By which rank it would be found if the system returned more hits."""
     is_filtered: bool = True
     """Whether filters of the queries hold."""
     has_copies: bool = True
@@ -75,7 +79,7 @@ class System:
     @property
     def source(self) -> System:
         """The same without what comes after retrieval."""
-        return replace(self, reranker=NO_RERANKER, k=0, has_copies=True, scores_whole=False)
+        return replace(self, reranker=NO_RERANKER, k=0, wanted=None, has_copies=True, scores_whole=False)
 
 
 def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any) -> System | None:
@@ -86,15 +90,27 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
         k: by which rank a fact is to be found.
         given: the parts that were handed over.
         reranker: the name of a reranker that goes with them.
+
+    Raises:
+        ConfigurationError: a system of several stages was evaluated, and only its retriever handed over.
     """
     spec = evaluation.run.spec
     if given is not None:
         name = GIVEN if given.rerankers else reranker or NO_RERANKER
-        return System(GIVEN, GIVEN, None, name, int(spec["candidates"]), k)
+        if len(evaluation.run.stages) > 1 and name == NO_RERANKER:
+            raise ConfigurationError(
+                "repairs: found a system without a reranker, but a run with one; expected reranker=… too (--reranker)"
+            )
+        candidates = int(spec["candidates"])
+        returned = evaluation.truncated.get(evaluation.candidates or evaluation.before, candidates)
+        deepest = min(k, evaluation.truncated.get(evaluation.after, k))
+        return System(GIVEN, GIVEN, None, name, min(candidates, returned), deepest, k)
     parts = spec.get("parts") or spec.get("sweep", {}).get("cell", {})
-    if "retriever" not in parts or "chunker" not in parts:
-        return None
+    if "retriever" not in parts or not str(parts.get("chunker")).startswith(_OWN_CHUNKERS):
+        return None  # a chunker of a user's own is code, which a file may not name
     embedding = parts.get("embedding") if parse_retriever(parts["retriever"]).needs_embedding else None
+    if ":" in (embedding or "").removeprefix("onnx:"):
+        return None  # nor may it send documents to a provider, for money
     reranker = parts.get("reranker", NO_RERANKER)
     return System(parts["retriever"], parts["chunker"], embedding, reranker, int(spec["candidates"]), k)
 
@@ -105,23 +121,26 @@ class Given:
 
     retriever: RetrieveStage
     rerankers: tuple[RerankStage, ...] = ()
+    has_new_texts: bool = False
+    """Whether a reranker adds texts that were not retrieved, so that it may find what is not among the candidates."""
     failed: int = 0
     """How many times a part raised an error, which counts as no hits."""
 
     @classmethod
-    def of(cls, system: Any, reranker: Any) -> Given:
-        """Return the parts of a system, and of what reranks its hits, if that is an object.
+    def of(cls, system: Any, reranker: Any, evaluation: Evaluation) -> Given:
+        """Return the parts of an evaluated system, and of what reranks its hits, if it is more than a name.
 
         Raises:
             UnsupportedSystem: an object that no adapter knows.
             ConfigurationError: an agent.
         """
-        first, *others = adapt_system(system)
+        first, *others = adapt_system(system, doc_key=evaluation.run.spec.get("doc_key"))
         if not isinstance(first, RetrieveStage) or first.is_agent:
             raise ConfigurationError("system: found an agent; expected what searches once for each question")
-        if reranker is not None and not isinstance(reranker, str):
+        if others or not isinstance(reranker, str):
             others += adapt_reranker(reranker)
-        return cls(first, tuple(stage for stage in others if isinstance(stage, RerankStage)))
+        rerankers = tuple(stage for stage in others if isinstance(stage, RerankStage))
+        return cls(first, rerankers, bool(evaluation.beyond_candidates))
 
     def retrieve(self, queries: Sequence[Query], k: int, *, is_filtered: bool) -> list[Ranking]:
         """Return the hits of each query, with its filter if the retriever takes it."""
@@ -129,7 +148,7 @@ class Given:
         texts, takes = [query.text for query in queries], getattr(retriever, "takes_filters", False) and is_filtered
         filters = [query.filter for query in queries] if takes and any(query.filter for query in queries) else None
         if hasattr(retriever, "retrieve"):
-            return list(retriever.retrieve(texts, k, *(() if filters is None else (filters,))))
+            return self._all(retriever.retrieve, texts, k, *(() if filters is None else (filters,)))
         return [
             self._one(retriever, "retrieve_one", text, k, *(() if filters is None else (filters[place],)))
             for place, text in enumerate(texts)
@@ -143,23 +162,27 @@ class Given:
             if scores_whole and isinstance(reranker, PairReranker):
                 reranker = WindowedReranker(reranker)
             if hasattr(reranker, "rerank"):
-                found = list(reranker.rerank(texts, found))
+                found = self._all(reranker.rerank, texts, found)
             else:
                 pairs = zip(texts, found, strict=True)
                 found = [self._one(reranker, "rerank_one", text, ranking) for text, ranking in pairs]
         return found
 
     def _one(self, part: Any, method: str, *asked: Any) -> Ranking:
-        """Ask a part for one query; an error of the user's code counts as no hits."""
+        """Ask a part for one query."""
+        sync = getattr(part, method, None)
+        (found,) = self._all(
+            lambda *_: [sync(*asked) if sync else result_of(getattr(part, f"a{method}")(*asked))], [""]
+        )
+        return found
+
+    def _all(self, method: Callable[..., Sequence[Ranking]], texts: Sequence[str], *more: Any) -> list[Ranking]:
+        """Ask a part for some queries; an error of the user's code counts as no hits."""
         try:
-            if hasattr(part, method):
-                found = getattr(part, method)(*asked)
-            else:
-                found = asyncio.run(getattr(part, f"a{method}")(*asked))
+            return list(method(texts, *more))
         except Exception:  # noqa: BLE001 — it is the user's
-            self.failed += 1
-            return Ranking(())
-        return cast("Ranking", found)
+            self.failed += len(texts)
+            return [Ranking(())] * len(texts)
 
 
 @dataclass(eq=False)
@@ -174,6 +197,8 @@ class Trials:
     """How models compute, as `embedder_by_name` takes it."""
     progress: bool | None = None
     given: Given | None = None
+    doc_key: str | None = None
+    """The metadata key of a user's chunks that has the ids of documents."""
     queries: tuple[Query, ...] = ()
     """The labelled ones."""
     counter: TokenCounts = field(
@@ -192,22 +217,28 @@ class Trials:
         if not self.dataset.documents:
             raise ConfigurationError(
                 f"{self.dataset.name}: found no documents; expected those that were searched, to try another system "
-                "over them (--dataset FOLDER)"
+                "over them (--dataset NAME or --documents PATH)"
             )
         if is_encoding_available():
             self.counter = TokenCounts()
         self.queries = tuple(query for query in self.dataset.queries if query.is_labelled)
+        self._text = Text(self.rule)
 
     @cached_property
     def language(self) -> str:
         """The language of the documents, as BM25 would identify it."""
         return language_of(document.text for document in self.dataset.documents)
 
+    @cached_property
+    def provenance(self) -> Provenance:
+        """Resolves the documents of a user's hits, as for the run."""
+        return Provenance(self.dataset, self.doc_key)
+
     def is_in_documents(self, text: str) -> bool:
         """Whether a text is in a document, as far as white space and letter case go."""
         if not self._documents:
-            self._documents = "\n".join(normalize(document.text) for document in self.dataset.documents)
-        return normalize(text) in self._documents
+            self._documents = "\n".join(self._text(document.text) for document in self.dataset.documents)
+        return self._text(text) in self._documents
 
     def allows(self, wanted: Filter, fact: Fact) -> bool:
         """Whether a filter lets the document of some passage of a fact be found, as far as documents tell."""
@@ -262,7 +293,8 @@ class Trials:
 
     def _reranked(self, system: System, texts: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
         if system.reranker == GIVEN and self.given is not None:
-            return self.given.rerank(texts, rankings, scores_whole=system.scores_whole)
+            reranked = self.given.rerank(texts, rankings, scores_whole=system.scores_whole)
+            return list(map(self.provenance.check, reranked))
         reranker = self.reranker(system.reranker)
         return (WindowedReranker(reranker) if system.scores_whole else reranker).rerank(texts, rankings)
 
@@ -308,7 +340,8 @@ class Trials:
 
     def _asked(self, source: System, queries: Sequence[Query]) -> list[Ranking]:
         if source.retriever == GIVEN and self.given is not None:
-            return self.given.retrieve(queries, source.candidates, is_filtered=source.is_filtered)
+            found = self.given.retrieve(queries, source.candidates, is_filtered=source.is_filtered)
+            return list(map(self.provenance.check, found))
         filters = [query.filter if source.is_filtered else None for query in queries]
         return list(self._retriever(source).retrieve([query.text for query in queries], source.candidates, filters))
 

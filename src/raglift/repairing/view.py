@@ -24,7 +24,7 @@ def repairs_view(repairs: Repairs, *, detail: Detail = Detail.DETAILS) -> Docume
     lost, causes = repairs.lost, dict(repairs.causes)
     explained = len(lost) - causes.get(UNEXPLAINED, 0)
     lead = f"{counted(len(lost), 'fact')} lost at k = {repairs.k}; a cause is found for {explained:,}."
-    lead += "" if repairs.proposals else " No change is worth proposing."
+    lead += " No change is worth proposing." * bool(repairs.effects and not repairs.proposals)
     unexplained = "no change finds it, or only by luck"
     columns = [
         Column[str]("cause", str, words=True),

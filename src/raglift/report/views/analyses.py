@@ -142,7 +142,7 @@ def _is_match(each: ExplainedHit) -> bool:
 
 def _fact(explanation: Explanation, number: int, fact: Fact) -> Entry:
     first, *others = map(passage_text, fact.passages)
-    lost = [f"lost by {reason}" for lost, reason in explanation.causes if lost == number]
+    lost = [f"lost: {reason}" for lost, reason in explanation.causes if lost == number]
     return Entry(f"fact {number}: {first}", tuple(map(Entry, [*(f"or {other}" for other in others), *lost])))
 
 
