@@ -205,11 +205,11 @@ class Claim(NamedTuple):
 
     def __str__(self) -> str:
         level, other = (f"{each} characters" if self.factor == "size" else each for each in (self.level, self.other))
-        ties = self.corpora - self.better - self.worse
+        counts = {"worse": self.worse, "tied": self.corpora - self.better - self.worse}
         if not self.better:
-            return f"{level} and {other} are tied on all {ties} corpora."
-        rest = f"is worse on {self.worse}, and tied on {ties}"
-        return f"{level} is better than {other} on {self.better} of {self.corpora} corpora, {rest}."
+            return f"{level} and {other} are tied on all {self.corpora} corpora."
+        rest = ", ".join(f"{verdict} on {count}" for verdict, count in counts.items() if count)
+        return f"{level} is better than {other} on {self.better} of {self.corpora} corpora{f' ({rest})' * bool(rest)}."
 
 
 def claims(effects: Iterable[Mapping[str, Any]]) -> list[Claim]:
