@@ -35,11 +35,8 @@ def test_demo_prints_a_verdict_five_metrics_and_what_to_do_next_in_25_lines(run,
     verdict = r"^The reranker helped: the right passage comes first for \d+% of questions"
     assert re.search(verdict, out, re.MULTILINE)
     metrics = ["NDCG@10", "Recall@10", "MRR@10", "HitRate@10", "Precision@10"]
-    assert [line.split()[0] for line in out.splitlines() if line.split("@")[0] in {"NDCG", "Recall", "MRR"}] == metrics[
-        :3
-    ]
-    assert all(out.count(metric) == 1 for metric in metrics)
-    assert re.search(r"Where the 50 facts that the questions need: \d+ found by rank 10", out)
+    assert [line.split()[0] for line in out.splitlines() if line.startswith(tuple(metrics))] == metrics
+    assert re.search(r"50 facts .*: \d+ found by rank 10", out)
     assert "\x1b" not in out
     assert "\nReport: raglift-demo/report.html\n" in out
     assert (folder / "raglift-demo" / "report.html").read_bytes().startswith(b"<!DOCTYPE html>")
