@@ -298,6 +298,50 @@ def test_a_system_of_several_stages_is_asked_again_with_its_reranker() -> None:
     assert cause_of(evaluation.repairs(system=system, k=1, proposing=False)) == "reranker"
 
 
+def compression(top_n: int, source: str = "d{}") -> Any:
+    """A compression retriever of LangChain that finds shed n at rank n + 1, and turns its hits around."""
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+    from langchain_core.documents import Document as TheirDocument
+    from langchain_core.documents.compressor import BaseDocumentCompressor
+    from langchain_core.retrievers import BaseRetriever
+
+    class Backwards(BaseDocumentCompressor):
+        top_n: int
+
+        def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+            return documents[::-1][: self.top_n]
+
+    class InOrder(BaseRetriever):
+        k: int = 6
+
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[TheirDocument]:
+            found = documents()[: self.k]
+            return [TheirDocument(one.text, metadata={"source": source.format(n)}) for n, one in enumerate(found)]
+
+    return ContextualCompressionRetriever(base_retriever=InOrder(), base_compressor=Backwards(top_n=top_n))
+
+
+def test_what_a_reranker_ranks_below_k_is_not_cut_off() -> None:
+    system = compression(top_n=1)
+    evaluation = rl.evaluate(system, dataset(LAMP), ks=(1,), latency=0)
+    assert cause_of(evaluation.repairs(proposing=False)) == "unexplained"
+    assert cause_of(evaluation.repairs(system=system, proposing=False)) == "reranker"
+
+
+def test_a_system_is_asked_again_with_its_own_top_n() -> None:
+    system = compression(top_n=2)
+    third = query(0, "where is the oyster kept", "The oyster is kept in shed 3.")
+    evaluation = rl.evaluate(system, dataset(third), ks=(3,), latency=0)
+    (lost,) = evaluation.repairs(system=system, proposing=False).lost
+    assert [(one.change.cause, one.rank) for one in lost.tried] == [("k", 3)]
+
+
+def test_hits_of_a_system_that_is_asked_again_are_of_the_documents_that_their_paths_name() -> None:
+    system = compression(top_n=1, source="kb/d{}")
+    evaluation = rl.evaluate(system, dataset(LAMP), ks=(1,), latency=0)
+    assert cause_of(evaluation.repairs(system=system, proposing=False)) == "reranker"
+
+
 def test_hits_that_repeat_a_relevant_one_are_copies() -> None:
     from raglift.repairing.systems import without_copies
     from raglift.types.documents import Chunk

@@ -138,7 +138,8 @@ def _from_hits(
         yield "filter"
     ranks = outcomes.ranks[:, row].tolist()
     for stage, before, after in zip(evaluation.scores.stages[1:], ranks, ranks[1:], strict=False):
-        if 0 < before <= outcomes.k and not after and stage in evaluation.truncated:
+        # One that passes on k hits or more has ranked it lower
+        if 0 < before <= outcomes.k and not after and evaluation.truncated.get(stage, outcomes.k) < outcomes.k:
             yield "cut off"
 
 

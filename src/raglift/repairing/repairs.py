@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document
 
-_NO_PARTS = "the parts of this system are not known: only what its hits, its chunks and the labels tell is said"
+_NO_PARTS = (
+    "the parts of this system are not known, so nothing was tried: only what its hits, its chunks and the labels tell "
+    "is said; to have it asked again, hand it over: --system my_rag:retriever, or system= in Python"
+)
 
 
 def find_repairs(
@@ -67,7 +70,7 @@ def find_repairs(
     settings = {name: run.spec[name] for name in ("dtype", "device", "batch_size") if name in run.spec}
     searched = documents.documents if isinstance(documents, Dataset) else tuple(documents or dataset.documents)
     given = replace(dataset, documents=searched)
-    parts = None if system is None else Given.of(system, reranker)
+    parts = None if system is None else Given.of(system, reranker, evaluation, depth, given)
     trials = Trials(given, rule_of(evaluation), settings, progress, parts)
     described = system_of(evaluation, depth, parts, reranker)
     lost = lost_facts(evaluation, min(depth, asked), described, trials, proposing=proposing)

@@ -14,9 +14,10 @@ import numpy as np
 from raglift.adapters.adapt import adapt_reranker, adapt_system
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.splitters import chunker_by_name
-from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
+from raglift.matching.provenance import Provenance
 from raglift.repairing.records import Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
@@ -26,7 +27,7 @@ from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.text.normalization import normalize
 from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import CANDIDATES, Ranking
 from raglift.utilities.cache import bypassed
 
 if TYPE_CHECKING:
@@ -103,43 +104,74 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
 class Given:
     """The parts of a system of the user's, to be asked again."""
 
-    retriever: RetrieveStage
-    rerankers: tuple[RerankStage, ...] = ()
+    stages: Sequence[Stage]
+    """As they were asked in the run."""
+    deeper: Sequence[Stage]
+    """The same with their depths raised, for more hits than in the run."""
+    candidates: int
+    """How many hits were retrieved in the run."""
+    k: int
+    """By which rank a fact is to be found in the run."""
+    provenance: Provenance
+    """Finds the document of every hit, as in the run."""
     failed: int = 0
     """How many times a part raised an error, which counts as no hits."""
 
     @classmethod
-    def of(cls, system: Any, reranker: Any) -> Given:
-        """Return the parts of a system, and of what reranks its hits, if that is an object.
+    def of(cls, system: Any, reranker: Any, evaluation: Evaluation, k: int, dataset: Dataset) -> Given:
+        """Return the parts of the system of an evaluation, and of what reranks its hits, if that is an object.
+
+        Args:
+            system: of the user's.
+            reranker: that goes with it.
+            evaluation: of both.
+            k: by which rank a fact is to be found.
+            dataset: with the documents that were searched.
 
         Raises:
             UnsupportedSystem: an object that no adapter knows.
             ConfigurationError: an agent.
         """
-        first, *others = adapt_system(system)
-        if not isinstance(first, RetrieveStage) or first.is_agent:
+        run, doc_key = evaluation.run, evaluation.run.spec.get("doc_key")
+        # Deeper candidates of a fusion, or a higher top_n, would be another system than the one that lost the facts
+        is_deployed = run.stages[0].has_own_depth and all(stage.name != CANDIDATES for stage in run.stages)
+        keeps_top_n = run.spec.get("depth") == "deployed"
+        own, deeper = (adapt_system(system, as_deployed=one, doc_key=doc_key) for one in (is_deployed, False))
+        if not isinstance(own[0], RetrieveStage) or own[0].is_agent:
             raise ConfigurationError("system: found an agent; expected what searches once for each question")
         if reranker is not None and not isinstance(reranker, str):
-            others += adapt_reranker(reranker)
-        return cls(first, tuple(stage for stage in others if isinstance(stage, RerankStage)))
+            own, deeper = own + adapt_reranker(reranker, as_deployed=keeps_top_n), deeper + adapt_reranker(reranker)
+        return cls(own, deeper, int(run.spec["candidates"]), k, Provenance(dataset, doc_key))
+
+    @property
+    def rerankers(self) -> list[Any]:
+        """What reranks its hits."""
+        return [stage.reranker for stage in self.stages if isinstance(stage, RerankStage)]
+
+    def retriever(self, k: int) -> Any:
+        """Return what retrieves so many hits."""
+        (first, *_) = self.stages if k <= self.candidates else self.deeper
+        return cast("RetrieveStage", first).retriever
 
     def retrieve(self, queries: Sequence[Query], k: int, *, is_filtered: bool) -> list[Ranking]:
         """Return the hits of each query, with its filter if the retriever takes it."""
-        retriever: Any = self.retriever.retriever
+        retriever = self.retriever(k)
         texts, takes = [query.text for query in queries], getattr(retriever, "takes_filters", False) and is_filtered
         filters = [query.filter for query in queries] if takes and any(query.filter for query in queries) else None
         if hasattr(retriever, "retrieve"):
-            return list(retriever.retrieve(texts, k, *(() if filters is None else (filters,))))
-        return [
-            self._one(retriever, "retrieve_one", text, k, *(() if filters is None else (filters[place],)))
-            for place, text in enumerate(texts)
-        ]
+            found = retriever.retrieve(texts, k, *(() if filters is None else (filters,)))
+        else:
+            found = [
+                self._one(retriever, "retrieve_one", text, k, *(() if filters is None else (filters[place],)))
+                for place, text in enumerate(texts)
+            ]
+        return list(map(self.provenance.check, found))
 
-    def rerank(self, texts: Sequence[str], rankings: Sequence[Ranking], *, scores_whole: bool) -> list[Ranking]:
-        """Return what its rerankers make of rankings, one after the other."""
+    def rerank(self, texts: Sequence[str], rankings: Sequence[Ranking], k: int, *, scores_whole: bool) -> list[Ranking]:
+        """Return what its rerankers make of rankings, one after the other, of which the first k are read."""
         found = list(rankings)
-        for stage in self.rerankers:
-            reranker: Any = stage.reranker
+        for stage in (self.stages if k <= self.k else self.deeper)[1:]:
+            reranker: Any = cast("RerankStage", stage).reranker
             if scores_whole and isinstance(reranker, PairReranker):
                 reranker = WindowedReranker(reranker)
             if hasattr(reranker, "rerank"):
@@ -147,6 +179,7 @@ class Given:
             else:
                 pairs = zip(texts, found, strict=True)
                 found = [self._one(reranker, "rerank_one", text, ranking) for text, ranking in pairs]
+            found = list(map(self.provenance.check, found))
         return found
 
     def _one(self, part: Any, method: str, *asked: Any) -> Ranking:
@@ -262,7 +295,7 @@ class Trials:
 
     def _reranked(self, system: System, texts: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
         if system.reranker == GIVEN and self.given is not None:
-            return self.given.rerank(texts, rankings, scores_whole=system.scores_whole)
+            return self.given.rerank(texts, rankings, system.k, scores_whole=system.scores_whole)
         reranker = self.reranker(system.reranker)
         return (WindowedReranker(reranker) if system.scores_whole else reranker).rerank(texts, rankings)
 
@@ -272,7 +305,7 @@ class Trials:
         chunk = ranking.hits[rank - 1].chunk
         if system.embeds_whole:
             return bool((self.embedder(str(system.embedding)).read_in_part([chunk.indexed_text]) or [False])[0])
-        of_user = [stage.reranker for stage in self.given.rerankers] if self.given is not None else []
+        of_user = self.given.rerankers if self.given is not None else []
         rerankers = of_user if system.reranker == GIVEN else [self.reranker(system.reranker)]
         pair = (self.queries[place].text, chunk.text)
         return any(one.truncated([pair]) for one in rerankers if isinstance(one, PairReranker))
@@ -329,7 +362,7 @@ class Trials:
 
     def _retriever(self, source: System) -> Any:
         if source.retriever == GIVEN and self.given is not None:
-            return self.given.retriever.retriever
+            return self.given.retriever(source.candidates)
         spec = parse_retriever(source.retriever)
         make = {
             "dense": partial(self._dense, source),
