@@ -270,6 +270,7 @@ def test_a_system_that_finds_it_when_asked_again_is_said_to_and_one_that_fails_t
     evaluation = rl.evaluate(flaky, data, ks=(3,), latency=0, chunks=chunks)
     repairs = evaluation.repairs(system=flaky, proposing=False)
     assert cause_of(repairs) == "asked again"
+    assert "No change" not in str(repairs)  # nothing was tried on all questions
     assert cause_of(repairs, "q1") == "unexplained"
     assert len(repairs.notes) == 1
 

@@ -24,7 +24,8 @@ def repairs_view(repairs: Repairs, *, detail: Detail = Detail.DETAILS) -> Docume
     lost, causes = repairs.lost, dict(repairs.causes)
     explained = len(lost) - causes.get(UNEXPLAINED, 0)
     lead = f"{counted(len(lost), 'fact')} lost at k = {repairs.k}; a cause is found for {explained:,}."
-    lead += "".join(f" {_sentence(one)}" for one in repairs.proposals) or " No change is worth proposing."
+    none = " No change is shown to help questions that it was not chosen on." if repairs.effects else ""
+    lead += "".join(f" {_sentence(one)}" for one in repairs.proposals) or none
     unexplained = "no change finds it, or only by luck"
     columns = [
         Column[str]("cause", str, words=True),
@@ -125,8 +126,8 @@ def _rank(rank: int | None) -> str:
 def _mend(fact: LostFact) -> Cell:
     """Return the change that finds a fact, and whether only by luck."""
     mend = fact.mend
-    if mend is None:
-        return Cell("no tried change finds it", "muted")
+    if mend is None:  # of most causes that the labels and the hits tell, nothing is tried
+        return Cell("no tried change finds it" if fact.cause == UNEXPLAINED else "–", "muted")
     return Cell(f"{mend.change.title}: rank {mend.rank}{mend.doubt}", "muted" if mend.doubt else "")
 
 
