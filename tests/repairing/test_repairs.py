@@ -343,6 +343,14 @@ def test_hits_of_a_system_that_is_asked_again_are_of_the_documents_that_their_pa
     assert cause_of(evaluation.repairs(system=system, proposing=False)) == "reranker"
 
 
+def test_options_are_not_proposed_for_what_is_changed_in_the_code_of_the_user() -> None:
+    queries = [query(n, f"question {n}", "The lamp is kept in shed 0.") for n in range(24)]
+    system = compression(top_n=1)
+    evaluation = rl.evaluate(system, dataset(*queries), ks=(1,), latency=0)
+    (proposal,) = [one for one in evaluation.repairs(system=system).proposals if len(one.changes) == 1]
+    assert (proposal.changes[0].cause, proposal.settings) == ("reranker", "")
+
+
 def test_hits_that_repeat_a_relevant_one_are_copies() -> None:
     from raglift.repairing.systems import without_copies
     from raglift.types.documents import Chunk

@@ -78,6 +78,8 @@ def find_repairs(
     found: list[Proposal] = []
     if described is not None and proposing:
         effects, found = proposals(described, lost, trials, seed=seed, confidence=confidence)
+    if parts is not None:
+        found = [replace(one, changes=tuple(map(parts.in_code, one.changes))) for one in found]
     name = ", then ".join(stage.system for stage in run.stages)
     notes = [_NO_PARTS] * (described is None)
     if parts is not None and parts.failed:

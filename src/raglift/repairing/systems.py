@@ -18,7 +18,7 @@ from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.provenance import Provenance
-from raglift.repairing.records import Cost
+from raglift.repairing.records import Change, Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
 from raglift.retrieval.embedding import Embedder, build_index
@@ -147,6 +147,10 @@ class Given:
     def rerankers(self) -> list[Any]:
         """What reranks its hits."""
         return [stage.reranker for stage in self.stages if isinstance(stage, RerankStage)]
+
+    def in_code(self, change: Change) -> Change:
+        """Return a change without options to type if it is made in the code of the user: of a depth, or a reranker."""
+        return replace(change, settings="") if self.rerankers or change.settings.startswith("-k") else change
 
     def retriever(self, k: int) -> Any:
         """Return what retrieves so many hits."""

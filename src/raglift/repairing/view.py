@@ -83,7 +83,7 @@ def _proposals(repairs: Repairs, *, detailed: bool) -> Section:
             Column[Proposal]("broken questions", lambda one: listed(one.broken, _QUERIES), words=True),
         ]
     caption = "Changes worth making, on questions they were not chosen on"
-    settings = tuple(Entry(f"raglift evaluate … {one.settings}") for one in repairs.proposals)
+    settings = tuple(Entry(f"raglift evaluate … {one.settings}") for one in repairs.proposals if one.settings)
     return Section("Proposals", tables=(table_from(columns, repairs.proposals, caption),), entries=settings)
 
 
