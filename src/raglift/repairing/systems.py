@@ -140,7 +140,8 @@ class Given:
         if not isinstance(own[0], RetrieveStage) or own[0].is_agent:
             raise ConfigurationError("system: found an agent; expected what searches once for each question")
         if reranker is not None and not isinstance(reranker, str):
-            own, deeper = own + adapt_reranker(reranker, as_deployed=keeps_top_n), deeper + adapt_reranker(reranker)
+            own += adapt_reranker(reranker, as_deployed=keeps_top_n)
+            deeper += adapt_reranker(reranker)
         return cls(own, deeper, int(run.spec["candidates"]), k, Provenance(dataset, doc_key))
 
     @property
