@@ -273,6 +273,7 @@ def test_a_system_that_finds_it_when_asked_again_is_said_to_and_one_that_fails_t
     evaluation = rl.evaluate(flaky, data, ks=(3,), latency=0, chunks=chunks)
     repairs = evaluation.repairs(system=flaky, proposing=False)
     assert cause_of(repairs) == "asked again"
+    assert "No change" not in str(repairs)  # nothing was tried on all questions
     assert cause_of(repairs, "q1") == "unexplained"
     assert len(repairs.notes) == 1
 
@@ -310,6 +311,58 @@ def test_a_run_names_neither_code_to_import_nor_a_provider_to_send_documents_to(
     assert [len(one.tried) for one in repairs.lost] == [0]
     assert len(repairs.notes) == 1
     assert "antigravity" not in sys.modules
+
+
+def compression(top_n: int, source: str = "d{}") -> Any:
+    """A compression retriever of LangChain that finds shed n at rank n + 1, and turns its hits around."""
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+    from langchain_core.documents import Document as TheirDocument
+    from langchain_core.documents.compressor import BaseDocumentCompressor
+    from langchain_core.retrievers import BaseRetriever
+
+    class Backwards(BaseDocumentCompressor):
+        top_n: int
+
+        def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+            return documents[::-1][: self.top_n]
+
+    class InOrder(BaseRetriever):
+        k: int = 6
+
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[TheirDocument]:
+            found = documents()[: self.k]
+            return [TheirDocument(one.text, metadata={"source": source.format(n)}) for n, one in enumerate(found)]
+
+    return ContextualCompressionRetriever(base_retriever=InOrder(), base_compressor=Backwards(top_n=top_n))
+
+
+def test_what_a_reranker_ranks_below_k_is_not_cut_off() -> None:
+    system = compression(top_n=1)
+    evaluation = rl.evaluate(system, dataset(LAMP), ks=(1,), latency=0)
+    assert cause_of(evaluation.repairs(proposing=False)) == "unexplained"
+    assert cause_of(evaluation.repairs(system=system, proposing=False)) == "reranker"
+
+
+def test_a_system_is_asked_again_with_its_own_top_n() -> None:
+    system = compression(top_n=2)
+    third = query(0, "where is the oyster kept", "The oyster is kept in shed 3.")
+    evaluation = rl.evaluate(system, dataset(third), ks=(3,), latency=0)
+    (lost,) = evaluation.repairs(system=system, proposing=False).lost
+    assert [(one.change.cause, one.rank) for one in lost.tried] == [("cut off", 3)]
+
+
+def test_hits_of_a_system_that_is_asked_again_are_of_the_documents_that_their_paths_name() -> None:
+    system = compression(top_n=1, source="kb/d{}")
+    evaluation = rl.evaluate(system, dataset(LAMP), ks=(1,), latency=0)
+    assert cause_of(evaluation.repairs(system=system, proposing=False)) == "reranker"
+
+
+def test_options_are_not_proposed_for_what_is_changed_in_the_code_of_the_user() -> None:
+    queries = [query(n, f"question {n}", "The lamp is kept in shed 0.") for n in range(24)]
+    system = compression(top_n=1)
+    evaluation = rl.evaluate(system, dataset(*queries), ks=(1,), latency=0)
+    (proposal,) = [one for one in evaluation.repairs(system=system).proposals if len(one.changes) == 1]
+    assert (proposal.changes[0].cause, proposal.settings) == ("reranker", "")
 
 
 def test_hits_that_repeat_a_relevant_one_are_copies() -> None:
@@ -433,7 +486,7 @@ def test_a_run_with_repairs_can_be_overwritten_and_they_go_with_what_they_are_of
 def test_no_proposal_is_denied_where_nothing_was_tried_on_all_questions() -> None:
     evaluation = evaluated(dataset(query(0, "keeping lamps", "The lamp is kept in shed 0.")), "bm25(language=none)")
     tried, untried = evaluation.repairs(), evaluation.repairs(proposing=False)
-    assert ("worth proposing" in str(tried), "worth proposing" in str(untried)) == (True, False)
+    assert ("No change" in str(tried), "No change" in str(untried)) == (True, False)
 
 
 def test_what_needs_a_package_that_is_not_installed_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:

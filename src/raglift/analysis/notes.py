@@ -231,7 +231,7 @@ def _texts_that_occur_nowhere(dataset: Dataset, match_tables: Sequence[MatchTabl
         return []
     query_id, text = nowhere[0]
     texts = "1 label text occurs" if len(nowhere) == 1 else f"{len(nowhere):,} label texts occur"
-    advice = "if the documents were edited: raglift labels update"
+    advice = "raglift labels check lists them all; if the documents were edited: raglift labels update"
     notes = [f"{texts} in none of the documents; the first, of question {query_id}: {text[:60]!r}; {advice}"]
     if len(nowhere) == sum(passage.text is not None for _, fact in facts for passage in fact.passages):
         notes.append(lost_labels_note(text, query_id, dataset.documents))

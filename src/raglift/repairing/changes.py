@@ -33,10 +33,12 @@ class Variant:
     def neighbours(self) -> tuple[System, ...]:
         """The neighbouring settings; of a change that has no degree, the same with a fifth of the ranks to spare."""
         spare = round(self.system.k * _SPARE)
-        has_none = self.near or self.change.cause == DEPTH or not 0 < spare < self.system.k
+        has_none = self.near or self.change.cause not in SHUFFLING or not 0 < spare < self.system.k
         return self.near if has_none else (replace(self.system, k=spare),)
 
 
+SHUFFLING = ("language", "weight", "overlap", "chunk size", "headings", "reranker", "retriever", "embedding")
+"""Changes that move all rankings: they find some lost facts, and lose others, by luck."""
 _SPARE = 0.8
 
 

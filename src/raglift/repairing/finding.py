@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import fact_outcomes
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.repairing.changes import Variant, can_embed, most_tried, variants_of
+from raglift.repairing.changes import SHUFFLING, Variant, can_embed, most_tried, variants_of
 from raglift.repairing.effort import say_effort
 from raglift.repairing.records import UNEXPLAINED, LostFact, Rival, Tried, effect_of
 from raglift.repairing.systems import GIVEN, NO_RERANKER
@@ -143,12 +143,9 @@ def _from_hits(
         yield "filter"
     ranks = outcomes.ranks[:, row].tolist()
     for stage, before, after in zip(evaluation.scores.stages[1:], ranks, ranks[1:], strict=False):
-        if 0 < before <= outcomes.k and not after and stage in evaluation.truncated:
+        # One that passes on k hits or more has ranked it lower
+        if 0 < before <= outcomes.k and not after and evaluation.truncated.get(stage, outcomes.k) < outcomes.k:
             yield "cut off"
-
-
-_SHUFFLING = ("language", "weight", "overlap", "chunk size", "headings", "reranker", "retriever", "embedding")
-"""Changes that move all rankings: they find some lost facts, and lose others, by luck."""
 
 
 def _by_trials(
@@ -164,7 +161,7 @@ def _by_trials(
                 mended = {
                     place: rank for place, rank in mended.items() if trials.truncates(variant.system, place[0], rank)
                 }
-            is_shuffling = bool(mended) and variant.change.cause in _SHUFFLING and _shuffles(system, variant, trials)
+            is_shuffling = bool(mended) and variant.change.cause in SHUFFLING and _shuffles(system, variant, trials)
             asked = [place for place in mended if not is_shuffling or place in cut]
             near = [_found(one, trials, asked) for one in _neighbours(variant, trials)] if asked else []
             for place, rank in mended.items():

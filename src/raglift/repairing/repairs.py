@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from raglift.types.documents import Document
 
 _NO_PARTS = (
-    "the parts of this system are not known, or code or a provider of yours: only what its hits, its chunks and the "
-    "labels tell is said; hand it over to have it asked again (system=, --system)"
+    "the parts of this system are not known, or code or a provider of yours, so nothing was tried: only what its hits, "
+    "its chunks and the labels tell is said; to have it asked again, hand it over: --system my_rag:retriever, or "
+    "system= in Python"
 )
 
 
@@ -76,14 +77,16 @@ def find_repairs(
     settings = {name: run.spec[name] for name in ("dtype", "device", "batch_size") if name in run.spec}
     searched = documents.documents if isinstance(documents, Dataset) else tuple(documents or dataset.documents)
     given = replace(dataset, documents=searched)
-    parts = None if system is None else Given.of(system, reranker, evaluation)
-    trials = Trials(given, rule_of(evaluation), settings, progress, parts, run.spec.get("doc_key"))
+    parts = None if system is None else Given.of(system, reranker, evaluation, depth, given)
+    trials = Trials(given, rule_of(evaluation), settings, progress, parts)
     described = system_of(evaluation, depth, parts, reranker)
     lost = lost_facts(evaluation, min(depth, asked), described, trials, proposing=proposing)
     effects: list[Effect] = []
     found: list[Proposal] = []
     if described is not None and proposing:
         effects, found = proposals(described, lost, trials, seed=seed, confidence=confidence)
+    if parts is not None:
+        found = [replace(one, changes=tuple(map(parts.in_code, one.changes))) for one in found]
     name = ", then ".join(stage.system for stage in run.stages)
     notes = [_NO_PARTS] * (described is None)
     if parts is not None and parts.failed:

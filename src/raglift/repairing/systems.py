@@ -6,19 +6,19 @@ import statistics
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.splitters import chunker_by_name
-from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import Text
-from raglift.repairing.records import Cost
+from raglift.repairing.records import Change, Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
 from raglift.retrieval.embedding import Embedder, build_index
@@ -26,7 +26,7 @@ from raglift.retrieval.models import seconds_loading
 from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
-from raglift.types.rankings import Ranking
+from raglift.types.rankings import CANDIDATES, Ranking
 from raglift.utilities.cache import bypassed
 from raglift.utilities.event_loops import result_of
 
@@ -101,10 +101,7 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
             raise ConfigurationError(
                 "repairs: found a system without a reranker, but a run with one; expected reranker=… too (--reranker)"
             )
-        candidates = int(spec["candidates"])
-        returned = evaluation.truncated.get(evaluation.candidates or evaluation.before, candidates)
-        deepest = min(k, evaluation.truncated.get(evaluation.after, k))
-        return System(GIVEN, GIVEN, None, name, min(candidates, returned), deepest, k)
+        return System(GIVEN, GIVEN, None, name, given.candidates, given.k, k)
     parts = spec.get("parts") or spec.get("sweep", {}).get("cell", {})
     if "retriever" not in parts or not str(parts.get("chunker")).startswith(_OWN_CHUNKERS):
         return None  # a chunker of a user's own is code, which a file may not name
@@ -119,46 +116,84 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
 class Given:
     """The parts of a system of the user's, to be asked again."""
 
-    retriever: RetrieveStage
-    rerankers: tuple[RerankStage, ...] = ()
+    stages: Sequence[Stage]
+    """As they were asked in the run."""
+    deeper: Sequence[Stage]
+    """The same with their depths raised, for more hits than in the run."""
+    candidates: int
+    """How many hits were retrieved in the run, at most."""
+    k: int
+    """By which rank a fact is to be found, as far as the run's rankings go."""
+    provenance: Provenance
+    """Finds the document of every hit, as in the run."""
     has_new_texts: bool = False
     """Whether a reranker adds texts that were not retrieved, so that it may find what is not among the candidates."""
     failed: int = 0
     """How many times a part raised an error, which counts as no hits."""
 
     @classmethod
-    def of(cls, system: Any, reranker: Any, evaluation: Evaluation) -> Given:
-        """Return the parts of an evaluated system, and of what reranks its hits, if it is more than a name.
+    def of(cls, system: Any, reranker: Any, evaluation: Evaluation, k: int, dataset: Dataset) -> Given:
+        """Return the parts of the system of an evaluation, and of what reranks its hits, if that is an object.
+
+        Args:
+            system: of the user's.
+            reranker: that goes with it.
+            evaluation: of both.
+            k: by which rank a fact is to be found.
+            dataset: with the documents that were searched.
 
         Raises:
             UnsupportedSystem: an object that no adapter knows.
             ConfigurationError: an agent.
         """
-        first, *others = adapt_system(system, doc_key=evaluation.run.spec.get("doc_key"))
-        if not isinstance(first, RetrieveStage) or first.is_agent:
+        run, doc_key = evaluation.run, evaluation.run.spec.get("doc_key")
+        # Deeper candidates of a fusion, or a higher top_n, would be another system than the one that lost the facts
+        is_deployed = run.stages[0].has_own_depth and all(stage.name != CANDIDATES for stage in run.stages)
+        keeps_top_n = run.spec.get("depth") == "deployed"
+        own, deeper = (adapt_system(system, as_deployed=one, doc_key=doc_key) for one in (is_deployed, False))
+        if not isinstance(own[0], RetrieveStage) or own[0].is_agent:
             raise ConfigurationError("system: found an agent; expected what searches once for each question")
-        if others or not isinstance(reranker, str):
-            others += adapt_reranker(reranker)
-        rerankers = tuple(stage for stage in others if isinstance(stage, RerankStage))
-        return cls(first, rerankers, bool(evaluation.beyond_candidates))
+        if reranker is not None and (len(own) > 1 or not isinstance(reranker, str)):
+            own += adapt_reranker(reranker, as_deployed=keeps_top_n)
+            deeper += adapt_reranker(reranker)
+        candidates, cut = int(run.spec["candidates"]), evaluation.truncated
+        returned = min(candidates, cut.get(evaluation.candidates or evaluation.before, candidates))
+        read = min(k, cut.get(evaluation.after, k))
+        return cls(own, deeper, returned, read, Provenance(dataset, doc_key), bool(evaluation.beyond_candidates))
+
+    @property
+    def rerankers(self) -> list[Any]:
+        """What reranks its hits."""
+        return [stage.reranker for stage in self.stages if isinstance(stage, RerankStage)]
+
+    def in_code(self, change: Change) -> Change:
+        """Return a change without options to type if it is made in the code of the user: of a depth, or a reranker."""
+        return replace(change, settings="") if self.rerankers or change.settings.startswith("-k") else change
+
+    def retriever(self, k: int) -> Any:
+        """Return what retrieves so many hits."""
+        (first, *_) = self.stages if k <= self.candidates else self.deeper
+        return cast("RetrieveStage", first).retriever
 
     def retrieve(self, queries: Sequence[Query], k: int, *, is_filtered: bool) -> list[Ranking]:
         """Return the hits of each query, with its filter if the retriever takes it."""
-        retriever: Any = self.retriever.retriever
+        retriever = self.retriever(k)
         texts, takes = [query.text for query in queries], getattr(retriever, "takes_filters", False) and is_filtered
         filters = [query.filter for query in queries] if takes and any(query.filter for query in queries) else None
         if hasattr(retriever, "retrieve"):
-            return self._all(retriever.retrieve, texts, k, *(() if filters is None else (filters,)))
-        return [
-            self._one(retriever, "retrieve_one", text, k, *(() if filters is None else (filters[place],)))
-            for place, text in enumerate(texts)
-        ]
+            found = self._all(retriever.retrieve, texts, k, *(() if filters is None else (filters,)))
+        else:
+            found = [
+                self._one(retriever, "retrieve_one", text, k, *(() if filters is None else (filters[place],)))
+                for place, text in enumerate(texts)
+            ]
+        return list(map(self.provenance.check, found))
 
-    def rerank(self, texts: Sequence[str], rankings: Sequence[Ranking], *, scores_whole: bool) -> list[Ranking]:
-        """Return what its rerankers make of rankings, one after the other."""
+    def rerank(self, texts: Sequence[str], rankings: Sequence[Ranking], k: int, *, scores_whole: bool) -> list[Ranking]:
+        """Return what its rerankers make of rankings, one after the other, of which the first k are read."""
         found = list(rankings)
-        for stage in self.rerankers:
-            reranker: Any = stage.reranker
+        for stage in (self.stages if k <= self.k else self.deeper)[1:]:
+            reranker: Any = cast("RerankStage", stage).reranker
             if scores_whole and isinstance(reranker, PairReranker):
                 reranker = WindowedReranker(reranker)
             if hasattr(reranker, "rerank"):
@@ -166,6 +201,7 @@ class Given:
             else:
                 pairs = zip(texts, found, strict=True)
                 found = [self._one(reranker, "rerank_one", text, ranking) for text, ranking in pairs]
+            found = list(map(self.provenance.check, found))
         return found
 
     def _one(self, part: Any, method: str, *asked: Any) -> Ranking:
@@ -197,8 +233,6 @@ class Trials:
     """How models compute, as `embedder_by_name` takes it."""
     progress: bool | None = None
     given: Given | None = None
-    doc_key: str | None = None
-    """The metadata key of a user's chunks that has the ids of documents."""
     queries: tuple[Query, ...] = ()
     """The labelled ones."""
     counter: TokenCounts = field(
@@ -228,11 +262,6 @@ class Trials:
     def language(self) -> str:
         """The language of the documents, as BM25 would identify it."""
         return language_of(document.text for document in self.dataset.documents)
-
-    @cached_property
-    def provenance(self) -> Provenance:
-        """Resolves the documents of a user's hits, as for the run."""
-        return Provenance(self.dataset, self.doc_key)
 
     def is_in_documents(self, text: str) -> bool:
         """Whether a text is in a document, as far as white space and letter case go."""
@@ -293,8 +322,7 @@ class Trials:
 
     def _reranked(self, system: System, texts: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
         if system.reranker == GIVEN and self.given is not None:
-            reranked = self.given.rerank(texts, rankings, scores_whole=system.scores_whole)
-            return list(map(self.provenance.check, reranked))
+            return self.given.rerank(texts, rankings, system.k, scores_whole=system.scores_whole)
         reranker = self.reranker(system.reranker)
         return (WindowedReranker(reranker) if system.scores_whole else reranker).rerank(texts, rankings)
 
@@ -304,7 +332,7 @@ class Trials:
         chunk = ranking.hits[rank - 1].chunk
         if system.embeds_whole:
             return bool((self.embedder(str(system.embedding)).read_in_part([chunk.indexed_text]) or [False])[0])
-        of_user = [stage.reranker for stage in self.given.rerankers] if self.given is not None else []
+        of_user = self.given.rerankers if self.given is not None else []
         rerankers = of_user if system.reranker == GIVEN else [self.reranker(system.reranker)]
         pair = (self.queries[place].text, chunk.text)
         return any(one.truncated([pair]) for one in rerankers if isinstance(one, PairReranker))
@@ -340,8 +368,7 @@ class Trials:
 
     def _asked(self, source: System, queries: Sequence[Query]) -> list[Ranking]:
         if source.retriever == GIVEN and self.given is not None:
-            found = self.given.retrieve(queries, source.candidates, is_filtered=source.is_filtered)
-            return list(map(self.provenance.check, found))
+            return self.given.retrieve(queries, source.candidates, is_filtered=source.is_filtered)
         filters = [query.filter if source.is_filtered else None for query in queries]
         return list(self._retriever(source).retrieve([query.text for query in queries], source.candidates, filters))
 
@@ -362,7 +389,7 @@ class Trials:
 
     def _retriever(self, source: System) -> Any:
         if source.retriever == GIVEN and self.given is not None:
-            return self.given.retriever.retriever
+            return self.given.retriever(source.candidates)
         spec = parse_retriever(source.retriever)
         make = {
             "dense": partial(self._dense, source),

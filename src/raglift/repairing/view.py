@@ -24,7 +24,9 @@ def repairs_view(repairs: Repairs, *, detail: Detail = Detail.DETAILS) -> Docume
     lost, causes = repairs.lost, dict(repairs.causes)
     explained = len(lost) - causes.get(UNEXPLAINED, 0)
     lead = f"{counted(len(lost), 'fact')} lost at k = {repairs.k}; a cause is found for {explained:,}."
-    lead += " No change is worth proposing." * bool(repairs.effects and not repairs.proposals)
+    lead += " No change is shown to help questions that it was not chosen on." * bool(
+        repairs.effects and not repairs.proposals
+    )
     unexplained = "no change finds it, or only by luck"
     columns = [
         Column[str]("cause", str, words=True),
@@ -78,7 +80,7 @@ def _proposals(repairs: Repairs, *, detailed: bool) -> Section:
             Column[Proposal]("broken questions", lambda one: listed(one.broken, _QUERIES), words=True),
         ]
     caption = "Changes worth making, on questions they were not chosen on"
-    settings = tuple(Entry(f"raglift evaluate … {one.settings}") for one in repairs.proposals)
+    settings = tuple(Entry(f"raglift evaluate … {one.settings}") for one in repairs.proposals if one.settings)
     table = table_from(columns, repairs.proposals, caption)
     return Section("Proposals", tuple(map(_sentence, repairs.proposals)), (table,), entries=settings)
 
@@ -122,8 +124,8 @@ def _rank(rank: int | None) -> str:
 def _mend(fact: LostFact) -> Cell:
     """Return the change that finds a fact, and whether only by luck."""
     mend = fact.mend
-    if mend is None:
-        return Cell("no tried change finds it", "muted")
+    if mend is None:  # of most causes that the labels and the hits tell, nothing is tried
+        return Cell("no tried change finds it" if fact.cause == UNEXPLAINED else "–", "muted")
     return Cell(f"{mend.change.title}: rank {mend.rank}{mend.doubt}", "muted" if mend.doubt else "")
 
 

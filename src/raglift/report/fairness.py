@@ -33,9 +33,10 @@ def fairness_sentences(comparison: Comparison) -> list[str]:
     ]
     same = [name for name in comparison.others if comparison.deciding(name).metric != comparison.primary]
     if same:
+        have, decides = "has" if len(same) == 1 else "have", mean_title(comparison.deciding(same[0]).metric)
         sentences.append(
-            f"{named(same)} {'has' if len(same) == 1 else 'have'} the chunks of {comparison.baseline}, so "
-            f"{mean_title(comparison.deciding(same[0]).metric)} decides between them, as the runs were scored."
+            f"{named(same)} {have} the chunks of {comparison.baseline}, or about as long ones, so {decides} decides "
+            "between them, as the runs were scored."
         )
     k = comparison.primary.k if found.in_hits is None else found.in_hits.k
     return [*filter(None, [*sentences, matching_sentence(found)]), *index_sentences(systems, k)]

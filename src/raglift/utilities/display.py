@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from types import TracebackType
 
 from raglift.errors import QueryTimeout, ServiceFailed, ServiceUnusable
 from raglift.utilities.secrets import KnownSecrets, known_secrets, secrets_of_environment
@@ -110,7 +111,14 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] | KnownSecret
     message = shorten(printable(_SECRET_SHAPE.sub("***", " ".join(message.split()))), _LONGEST_MESSAGE)
     if message and isinstance(error, (QueryTimeout, ServiceFailed, ServiceUnusable)):  # these are sentences
         return message
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__ + _raised_in(error.__traceback__)
+
+
+def _raised_in(trace: TracebackType | None) -> str:
+    """Return the function that raised an error: of one without a text, nothing else says what is wrong."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f" in {trace.tb_frame.f_code.co_qualname}()"
 
 
 def error_text(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 from raglift.analysis import Explanation, FailureAnalysis
 from raglift.analysis.explanation import ExplainedHit, Overlap
@@ -83,6 +84,15 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
         "    fact 1, alternative 2: same id",
         "    earned: RR@5 +0.500",
     ]
+
+
+def test_where_no_hit_matches_the_first_ones_are_named_with_their_ids_if_labels_are_ids() -> None:
+    hits = [ExplainedHit(Hit(Chunk(f"text {n}", id=f"C{n}", doc_id="tower"), n), (), (0.0, 0.0)) for n in range(1, 9)]
+    lines = str(explanation(QUERY, *hits)).splitlines()
+    named = [line for line in lines if line.startswith("  rank ")]
+    assert named == [f"  rank {n}: tower “text {n}”, id C{n}" for n in range(1, 6)]
+    by_text = replace(QUERY, facts=(Fact((Passage("the keeper", "tower", 3, 13),)),))
+    assert "id C1" not in str(explanation(by_text, *hits))
 
 
 def test_the_metrics_of_one_measure_share_a_line_where_there_are_many() -> None:

@@ -123,6 +123,17 @@ def test_what_looks_like_a_secret_is_hidden(message, told):
     assert describe_error(ValueError(message)) == f"ValueError: {told}"
 
 
+def test_of_an_error_without_a_text_the_function_that_raised_it_is_named():
+    class Store:
+        def score(self):
+            raise NotImplementedError
+
+    with pytest.raises(NotImplementedError) as found:
+        Store().score()
+    assert describe_error(found.value).startswith("NotImplementedError in test_of_an_error_without")
+    assert describe_error(found.value).endswith(".Store.score()")
+
+
 def test_an_error_is_one_short_line():
     assert describe_error(ValueError("first\n  second\tthird")) == "ValueError: first second third"
     assert describe_error(ValueError()) == "ValueError"

@@ -118,6 +118,11 @@ def explanation_view(explanation: Explanation) -> Document:
         Section("Hits that match a label", entries=tuple(_hit(each, explanation) for each in matching)),
         Section("Hits with a part of a label", entries=tuple(_hit(each, explanation) for each in partly)),
     ]
+    if query.is_labelled and not matching:  # what came instead, with ids if labels are ids
+        named = any(passage.chunk_id is not None for fact in query.facts for passage in fact.passages)
+        instead = [each for each in explanation.hits if not each.overlaps][:_INSTEAD]
+        came = tuple(Entry(_hit_text(each) + (f", id {each.hit.chunk.id}" if named else "")) for each in instead)
+        sections.append(Section("The first hits without a label", entries=came))
     match = "matches" if len(matching) == 1 else "match"
     lead = f"{len(matching)} of {counted(len(explanation.hits), 'hit')} {match} a label."
     if partly:
@@ -146,16 +151,22 @@ def _fact(explanation: Explanation, number: int, fact: Fact) -> Entry:
     return Entry(f"fact {number}: {first}", tuple(map(Entry, [*(f"or {other}" for other in others), *lost])))
 
 
-def _hit(each: ExplainedHit, explanation: Explanation) -> Entry:
-    """Return a hit, what it covers and what it earned."""
+_INSTEAD = 5
+
+
+def _hit_text(each: ExplainedHit) -> str:
     chunk = each.hit.chunk
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
     score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
-    where = f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}"
+    return f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score} “{excerpt(chunk.text)}”"
+
+
+def _hit(each: ExplainedHit, explanation: Explanation) -> Entry:
+    """Return a hit, what it covers and what it earned."""
     covered = [Entry(overlap_text(overlap)) for overlap in each.overlaps]
     earned = earned_lines(each, explanation)
     credit = Entry(f"earned: {earned[0]}") if len(earned) == 1 else Entry("earned:", tuple(map(Entry, earned)))
-    return Entry(f"{where} “{excerpt(chunk.text)}”", (*covered, credit))
+    return Entry(_hit_text(each), (*covered, credit))
 
 
 def _values(explanation: Explanation) -> Table:
