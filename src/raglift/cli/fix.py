@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from raglift.cli.exits import stdout_for_results
 from raglift.cli.json_output import print_json
-from raglift.datasets.loading import load_dataset
-from raglift.errors import DatasetError
+from raglift.datasets.loading import load_dataset, title_of
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.rendering.document import Detail
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
@@ -16,6 +16,7 @@ from raglift.results.evaluation import load_evaluation
 from raglift.running.systems import load_system
 from raglift.utilities.limits import is_stream
 from raglift.utilities.progress import notice
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from raglift.cli.comparing import Fix
@@ -43,6 +44,9 @@ def run(request: Fix) -> None:
 
 @stdout_for_results()
 def _found(request: Fix, evaluation: Evaluation) -> Repairs:
-    dataset = load_dataset(request.dataset or evaluation.dataset.name)
+    name = evaluation.dataset.name
+    if request.dataset is None and name != title_of(name):  # whoever saved the run may have named any file or address
+        raise ConfigurationError(f"{request.run}: found the dataset {quoted(name)}; expected --dataset FOLDER")
+    dataset = load_dataset(request.dataset or name)
     given = {} if request.system is None else {"system": load_system(request.system), "reranker": request.reranker}
     return evaluation.repairs(dataset, k=request.k, seed=request.seed, proposing=not request.causes, **given)

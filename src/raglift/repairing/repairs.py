@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Document
 
-_NO_PARTS = "the parts of this system are not known: only what its hits, its chunks and the labels tell is said"
+_NO_PARTS = (
+    "the parts of this system are not known, or one is code, which no saved run may name: only what its hits, its "
+    "chunks and the labels tell is said; hand the system over to have it asked again (--system)"
+)
 
 
 def find_repairs(

@@ -20,6 +20,7 @@ from raglift.matching.match import match_rankings
 from raglift.repairing.records import Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
+from raglift.retrieval.chunkers import CHUNKERS
 from raglift.retrieval.embedding import Embedder, build_index
 from raglift.retrieval.models import seconds_loading
 from raglift.retrieval.rerankers import PairReranker
@@ -92,8 +93,8 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
         name = GIVEN if given.rerankers else reranker or NO_RERANKER
         return System(GIVEN, GIVEN, None, name, int(spec["candidates"]), k)
     parts = spec.get("parts") or spec.get("sweep", {}).get("cell", {})
-    if "retriever" not in parts or "chunker" not in parts:
-        return None
+    if "retriever" not in parts or str(parts.get("chunker")).partition(":")[0] not in CHUNKERS:
+        return None  # module:factory is code, and whoever saved the run may have named it
     embedding = parts.get("embedding") if parse_retriever(parts["retriever"]).needs_embedding else None
     reranker = parts.get("reranker", NO_RERANKER)
     return System(parts["retriever"], parts["chunker"], embedding, reranker, int(spec["candidates"]), k)
