@@ -321,3 +321,31 @@ def test_filters_hold_in_every_way_of_retrieving() -> None:
             filtered, other = trials.retrieved(one.source)
             assert (len(filtered.hits), len(other.hits) > 0) == (0, True)
             assert len(trials.retrieved(replace(one, is_filtered=False).source)[0].hits) > 0
+
+
+def test_a_run_names_no_code_that_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "of_a_stranger.py").write_text("raise SystemExit('run')")
+    monkeypatch.chdir(tmp_path)
+    data = dataset(query(0, "keeping lamps", "The lamp is kept in shed 0."))
+    found = evaluated(data, "bm25(language=none)")
+    parts = {**found.run.spec["parts"], "chunker": "of_a_stranger:splitter"}
+    named = replace(found, run=replace(found.run, spec={**found.run.spec, "parts": parts}))
+    repairs = named.repairs()
+    assert (len(repairs.lost), len(repairs.notes)) == (1, 1)
+
+
+def test_a_run_with_kept_repairs_is_overwritten_as_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    evaluation = evaluated(dataset(query(0, "keeping lamps", "The lamp is kept in shed 0.")), "bm25(language=none)")
+    kept = evaluation.with_repairs(Repairs("bm25", 3, 1, (), (), ()))
+    kept.save("~/run")
+    assert (tmp_path / "run" / "repairs.json").is_file()
+    loaded = rl.load_evaluation("~/run")
+    assert loaded.known_repairs == kept.known_repairs
+    assert loaded.known_repairs is not None
+    (tmp_path / "run" / "repairs.json").unlink()
+    loaded.known_repairs.save("~/run")
+    assert (tmp_path / "run" / "repairs.json").is_file()
+    evaluation.save("~/run", overwrite=True)
+    assert rl.load_evaluation("~/run").known_repairs is None

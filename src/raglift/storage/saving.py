@@ -21,6 +21,7 @@ from raglift.storage.layout import (
     CHUNKS,
     FORMAT,
     QUERIES,
+    REPAIRS,
     RUN,
     RUN_FILES,
     SCORES,
@@ -101,7 +102,7 @@ def _is_working_folder(folder: Path) -> bool:
 def _is_evaluation(folder: Path) -> bool:
     """Whether a folder holds a saved evaluation and nothing else that replacing it would destroy."""
     names = {path.name for path in folder.iterdir()} if is_folder(folder) else set()
-    return RUN in names and names <= set(RUN_FILES)
+    return RUN in names and names <= {*RUN_FILES, REPAIRS}
 
 
 def _write(evaluation: Evaluation, folder: Path) -> None:
