@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rapidfuzz import fuzz
 
 import raglift as rl
 from raglift.errors import ConfigurationError, RunError
 from raglift.repairing import Change, LostFact, Repairs, Tried, read_repairs
 from raglift.repairing.records import effect_of
-from raglift.repairing.systems import System, Trials
+from raglift.repairing.systems import System, Trials, without_copies
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval import BM25Retriever
 from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 from raglift.types.dataset import Dataset
-from raglift.types.documents import Document
+from raglift.types.documents import Chunk, Document
 from raglift.types.filters import Filter
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.rankings import Ranking
@@ -349,3 +350,17 @@ def test_a_run_with_kept_repairs_is_overwritten_as_any_other(tmp_path: Path, mon
     assert (tmp_path / "run" / "repairs.json").is_file()
     evaluation.save("~/run", overwrite=True)
     assert rl.load_evaluation("~/run").known_repairs is None
+
+
+def test_texts_with_little_in_common_are_no_copies_and_not_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = np.random.default_rng(0).choice(list("abcdefgh "), size=(2, 500))
+    first, other = ("".join(row) for row in letters)
+    copy = f"{other}{first[:200]}x{first[201:]}"
+    ranking = Ranking.of(
+        (Chunk(id=name, text=text, doc_id=name), None) for name, text in (("a", first), ("b", other), ("c", copy))
+    )
+    aligned: list[str] = []
+    usual = fuzz.partial_ratio
+    monkeypatch.setattr(fuzz, "partial_ratio", lambda *texts, **more: aligned.append(texts[0]) or usual(*texts, **more))
+    assert [hit.chunk.id for hit in without_copies(ranking, {1})] == ["a", "b"]
+    assert aligned == [copy]

@@ -368,16 +368,26 @@ def without_copies(ranking: Ranking, relevant: AbstractSet[int]) -> Ranking:
         ranking: with copies.
         relevant: the ranks of the hits that match a passage.
     """
-    from rapidfuzz.fuzz import partial_ratio
-
     wanted = [hit.chunk for hit in ranking.hits if hit.rank in relevant]
     left = [
         hit
         for hit in ranking.hits
         if hit.rank in relevant
-        or not any(
-            hit.chunk.doc_id != chunk.doc_id and partial_ratio(hit.chunk.text, chunk.text, score_cutoff=100 * _ALIKE)
-            for chunk in wanted
-        )
+        or not any(hit.chunk.doc_id != chunk.doc_id and _is_alike(hit.chunk.text, chunk.text) for chunk in wanted)
     ]
     return Ranking.of((hit.chunk, hit.score) for hit in left)
+
+
+def _is_alike(text: str, other: str) -> bool:
+    """Whether the shorter text is nearly a part of the longer one.
+
+    That takes seconds for two texts of some thousand characters. A part with m' characters that has c characters in
+    common with the m of the shorter text, in their order, is as alike as 2c / (m + m'), and m' is c at least: so first
+    it is looked whether the texts have enough in common at all.
+    """
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.fuzz import partial_ratio, ratio
+
+    if LCSseq.similarity(text, other) < _ALIKE / (2 - _ALIKE) * min(len(text), len(other)):
+        return False
+    return any(alike(text, other, score_cutoff=100 * _ALIKE) for alike in (ratio, partial_ratio))
