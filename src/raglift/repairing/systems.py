@@ -17,6 +17,7 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
+from raglift.matching.overlap import may_be_alike
 from raglift.repairing.records import Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
@@ -379,15 +380,8 @@ def without_copies(ranking: Ranking, relevant: AbstractSet[int]) -> Ranking:
 
 
 def _is_alike(text: str, other: str) -> bool:
-    """Whether the shorter text is nearly a part of the longer one.
-
-    That takes seconds for two texts of some thousand characters. A part with m' characters that has c characters in
-    common with the m of the shorter text, in their order, is as alike as 2c / (m + m'), and m' is c at least: so first
-    it is looked whether the texts have enough in common at all.
-    """
-    from rapidfuzz.distance import LCSseq
+    """Whether the shorter text is nearly a part of the longer one."""
     from rapidfuzz.fuzz import partial_ratio, ratio
 
-    if LCSseq.similarity(text, other) < _ALIKE / (2 - _ALIKE) * min(len(text), len(other)):
-        return False
-    return any(alike(text, other, score_cutoff=100 * _ALIKE) for alike in (ratio, partial_ratio))
+    alike = (kind(text, other, score_cutoff=100 * _ALIKE) for kind in (ratio, partial_ratio))
+    return may_be_alike(text, other, _ALIKE) and any(alike)
