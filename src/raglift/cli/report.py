@@ -90,7 +90,7 @@ def _write_index(folders: list[Path], request: Report) -> None:
             unread.append(f"{folder.name} is not shown: {error}")
             continue
         link = os.path.relpath(page.resolve(), output.resolve().parent).replace(os.sep, "/")
-        runs.append(IndexedRun(folder.name, evaluation, url_quote(link, errors="surrogateescape")))
+        runs.append(IndexedRun(folder.name, evaluation, url_quote(link)))
     if not runs:
         raise ConfigurationError(
             f"{named}: found no run that can be read{f'; the first: {unread[0]}' if unread else ''}; "
