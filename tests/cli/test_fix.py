@@ -1,4 +1,4 @@
-"""`raglift fix`: documents by their place, and what is kept with a run."""
+"""`raglift fix`: documents by their place, what is kept with a run, and what a run may not name."""
 
 from __future__ import annotations
 

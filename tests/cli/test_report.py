@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import raglift as rl
+from raglift.repairing import Repairs
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.specification.record import Sweep
 from raglift.types.dataset import Dataset
@@ -123,6 +125,10 @@ def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path,
     assert run("report", ".", "--output", "reports/all.html")[0] == 0
     assert '<a href="base.html">base</a>' in page(runs / "reports" / "all.html")
     assert (runs / "reports" / "base.html").stat().st_mtime_ns == before
+    Repairs("bm25", 3, 1, (), (), ()).save(runs / "base")
+    os.utime(runs / "base" / "repairs.json", ns=(before + 10**9, before + 10**9))
+    assert run("report", ".")[0] == 0
+    assert "Why facts are lost" in page(runs / "reports" / "base.html")
     assert run("report", ".", "--baseline", "base")[0] == 2
     assert run("report", "broken", "--overwrite")[0] == 2
     (runs / "all" / "unread").mkdir(parents=True)

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rapidfuzz import fuzz
 
 import raglift as rl
 from raglift.errors import ConfigurationError, RunError
 from raglift.repairing import Change, LostFact, Repairs, Tried, read_repairs
 from raglift.repairing.records import effect_of
-from raglift.repairing.systems import System, Trials
+from raglift.repairing.systems import System, Trials, without_copies
 from raglift.results.evaluation import Evaluation
 from raglift.retrieval import BM25Retriever
 from raglift.retrieval.rerankers import Pair, PairReranker, Truncated
 from raglift.types.dataset import Dataset
-from raglift.types.documents import Document
+from raglift.types.documents import Chunk, Document
 from raglift.types.filters import Filter
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.rankings import Ranking
@@ -496,3 +497,45 @@ def test_what_needs_a_package_that_is_not_installed_is_not_tried(monkeypatch: py
     monkeypatch.setattr(changes.importlib.util, "find_spec", lambda _: None)
     (lost,) = evaluation.repairs(k=1, proposing=False).lost
     assert [name for name, _ in lost.alone] == ["BM25"]
+
+
+def test_a_run_names_no_code_that_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "of_a_stranger.py").write_text("raise SystemExit('run')")
+    monkeypatch.chdir(tmp_path)
+    data = dataset(query(0, "keeping lamps", "The lamp is kept in shed 0."))
+    found = evaluated(data, "bm25(language=none)")
+    parts = {**found.run.spec["parts"], "chunker": "of_a_stranger:splitter"}
+    named = replace(found, run=replace(found.run, spec={**found.run.spec, "parts": parts}))
+    repairs = named.repairs()
+    assert (len(repairs.lost), len(repairs.notes)) == (1, 1)
+
+
+def test_a_run_with_kept_repairs_is_overwritten_as_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    evaluation = evaluated(dataset(query(0, "keeping lamps", "The lamp is kept in shed 0.")), "bm25(language=none)")
+    kept = evaluation.with_repairs(Repairs("bm25", 3, 1, (), (), ()))
+    kept.save("~/run")
+    assert (tmp_path / "run" / "repairs.json").is_file()
+    loaded = rl.load_evaluation("~/run")
+    assert loaded.known_repairs == kept.known_repairs
+    assert loaded.known_repairs is not None
+    (tmp_path / "run" / "repairs.json").unlink()
+    loaded.known_repairs.save("~/run")
+    assert (tmp_path / "run" / "repairs.json").is_file()
+    evaluation.save("~/run", overwrite=True)
+    assert rl.load_evaluation("~/run").known_repairs is None
+
+
+def test_texts_with_little_in_common_are_no_copies_and_not_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = np.random.default_rng(0).choice(list("abcdefgh "), size=(2, 500))
+    first, other = ("".join(row) for row in letters)
+    copy = f"{other}{first[:200]}x{first[201:]}"
+    ranking = Ranking.of(
+        (Chunk(id=name, text=text, doc_id=name), None) for name, text in (("a", first), ("b", other), ("c", copy))
+    )
+    aligned: list[str] = []
+    usual = fuzz.partial_ratio
+    monkeypatch.setattr(fuzz, "partial_ratio", lambda *texts, **more: aligned.append(texts[0]) or usual(*texts, **more))
+    assert [hit.chunk.id for hit in without_copies(ranking, {1})] == ["a", "b"]
+    assert aligned == [copy]

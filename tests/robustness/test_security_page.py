@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from raglift.retrieval.services.http_retriever import _MOST_BYTES
+from raglift.retrieval.services.http_retriever import MOST_BYTES
 from raglift.utilities.limits import VARIABLE, most_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -21,4 +21,4 @@ def test_the_tests_that_are_named_exist() -> None:
 def test_the_limits_are_those_of_the_code() -> None:
     assert most_bytes() == 2 * 2**30
     assert f"2 GiB (`{VARIABLE}` in the environment)" in TEXT
-    assert f"{_MOST_BYTES:,} bytes" in TEXT
+    assert f"{MOST_BYTES:,} bytes" in TEXT

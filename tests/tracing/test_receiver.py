@@ -161,6 +161,25 @@ def test_a_full_file_makes_exporters_wait(receiver: TraceReceiver, monkeypatch: 
     assert send(receiver, body)[0] == 503
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_disk_that_fills_up_cuts_nothing_off_that_is_taken_later(receiver: TraceReceiver) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    bodies = [json.dumps(request(whole(number, **{"input.value": "x" * 20_000}))).encode() for number in (1, 2)]
+    assert send(receiver, bodies[0])[0] == 200
+    before = receiver.file.read_bytes()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 5_000, limits[1]))
+    try:
+        assert [send(receiver, bodies[1])[0] for _ in range(2)] == [503, 503]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert receiver.file.read_bytes() == before
+    assert send(receiver, bodies[1])[0] == 200
+    spans = [json.loads(line) for line in receiver.file.read_text("utf-8").splitlines()]
+    assert [one["context"]["trace_id"] for one in spans] == ["t1", "t1", "t2", "t2"]
+
+
 # What is kept.
 
 

@@ -448,7 +448,8 @@ def _best_ndcg(query: Query, needs: list[list[Alternative]], k: int) -> tuple[fl
         ((max(grade for grade, _ in ways), min(len(c) for _, c in ways), ways) for ways in possible),
         key=lambda fact: (-fact[0], fact[1]),
     )
-    free = list(range(1, k + 1))
+    last = max((earliest for _, earliest, _ in placed), default=0) + len(placed)  # k may be a billion
+    free = list(range(1, min(k, last) + 1))
     gained, order = 0.0, dict[int, None]()
     for grade, earliest, ways in placed:
         position = next((place for place in free if place >= earliest), None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.shared_queries import documents_hash_of
 from raglift.cli.exits import stdout_for_results
 from raglift.cli.json_output import print_json
-from raglift.datasets.loading import load_dataset, load_documents
+from raglift.datasets.loading import load_dataset, load_documents, title_of
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.rendering.document import Detail
 from raglift.rendering.presenting import view_of
@@ -20,6 +20,7 @@ from raglift.running.spec import documents_hash
 from raglift.running.systems import load_system
 from raglift.storage.loading import read_evaluation
 from raglift.utilities.limits import is_stream
+from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
     from raglift.cli.comparing import Fix
@@ -50,6 +51,10 @@ def run(request: Fix) -> None:
 @stdout_for_results()
 def _found(request: Fix, evaluation: Evaluation) -> Repairs:
     name = request.dataset or evaluation.dataset.name
+    if request.dataset is None and request.documents is None and name != title_of(name):
+        # Whoever saved the run may have named any file or address
+        found = f"{request.run}: found the dataset {quoted(name)}"
+        raise ConfigurationError(f"{found}; expected --dataset FOLDER or --documents PATH")
     try:
         documents = load_dataset(name).documents if request.documents is None else load_documents(request.documents)
     except CorpusError as error:

@@ -22,7 +22,7 @@ from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
-from raglift.storage.layout import RUN
+from raglift.storage.layout import REPAIRS, RUN
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
@@ -83,7 +83,7 @@ def _write_index(folders: list[Path], request: Report) -> None:
                 sweeps.append(IndexedSweep(folder.name, str(head["title"]), len(head["cells"]), len(measured), command))
                 continue
             evaluation = load_evaluation(folder)
-            if not is_there(page) or page.stat().st_mtime < (folder / RUN).stat().st_mtime:
+            if not is_there(page) or page.stat().st_mtime < _written(folder):
                 page.parent.mkdir(exist_ok=True)
                 evaluation.report(page)
         except RagliftError as error:
@@ -98,6 +98,11 @@ def _write_index(folders: list[Path], request: Report) -> None:
         )
     write_page(index_page(str(named), runs, sweeps, primary=request.primary, warnings=unread), output)
     sys.stderr.write(f"written to {output}; the pages of runs are in {named / _PAGES}\n")
+
+
+def _written(folder: Path) -> float:
+    """Return when a run was written, or what is lost in it was explained."""
+    return max((folder / name).stat().st_mtime for name in (RUN, REPAIRS) if is_there(folder / name))
 
 
 def _form(request: Report) -> str:

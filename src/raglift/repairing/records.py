@@ -15,7 +15,7 @@ from raglift.errors import RunError
 from raglift.rendering.presenting import Presentable
 from raglift.stats.paired_tests import PairedDifference  # noqa: TC001 — pydantic reads it
 from raglift.storage.layout import REPAIRS
-from raglift.utilities.limits import is_file
+from raglift.utilities.limits import is_file, user_path
 from raglift.utilities.replacing import replacing_file
 from raglift.utilities.validation import WrongKind, read_as
 
@@ -272,7 +272,7 @@ class Repairs(Presentable):
     def save(self, run: str | Path) -> None:
         """Keep them in the folder of a saved run: its page, failure analysis and explanations name the causes then."""
         text = json.dumps(self.to_dict(), indent=2)
-        with replacing_file(Path(run) / REPAIRS) as file:
+        with replacing_file(user_path(run) / REPAIRS) as file:
             file.write(text + "\n")
 
 
@@ -287,7 +287,7 @@ def read_repairs(run: str | Path) -> Repairs | None:
     Raises:
         RunError: the file is damaged.
     """
-    path = Path(run) / REPAIRS
+    path = user_path(run) / REPAIRS
     if not is_file(path):
         return None
     try:

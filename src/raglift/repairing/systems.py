@@ -16,11 +16,13 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
+from raglift.matching.overlap import may_be_alike
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import Text
 from raglift.repairing.records import Change, Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
+from raglift.retrieval.chunkers import CHUNKERS
 from raglift.retrieval.embedding import Embedder, build_index
 from raglift.retrieval.models import seconds_loading
 from raglift.retrieval.rerankers import PairReranker
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from raglift.types.labels import Fact, Query
 
 NO_RERANKER = "none"
-_OWN_CHUNKERS = ("recursive:", "token:")
 GIVEN = "given"
 """The retriever or reranker of a user's own that was handed over."""
 
@@ -103,8 +104,8 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
             )
         return System(GIVEN, GIVEN, None, name, given.candidates, given.k, k)
     parts = spec.get("parts") or spec.get("sweep", {}).get("cell", {})
-    if "retriever" not in parts or not str(parts.get("chunker")).startswith(_OWN_CHUNKERS):
-        return None  # a chunker of a user's own is code, which a file may not name
+    if "retriever" not in parts or str(parts.get("chunker")).partition(":")[0] not in CHUNKERS:
+        return None  # module:factory is code, which whoever saved the run may have named
     embedding = parts.get("embedding") if parse_retriever(parts["retriever"]).needs_embedding else None
     if ":" in (embedding or "").removeprefix("onnx:"):
         return None  # nor may it send documents to a provider, for money
@@ -427,16 +428,19 @@ def without_copies(ranking: Ranking, relevant: AbstractSet[int]) -> Ranking:
         ranking: with copies.
         relevant: the ranks of the hits that match a passage.
     """
-    from rapidfuzz.fuzz import partial_ratio
-
     wanted = [hit.chunk for hit in ranking.hits if hit.rank in relevant]
     left = [
         hit
         for hit in ranking.hits
         if hit.rank in relevant
-        or not any(
-            hit.chunk.doc_id != chunk.doc_id and partial_ratio(hit.chunk.text, chunk.text, score_cutoff=100 * _ALIKE)
-            for chunk in wanted
-        )
+        or not any(hit.chunk.doc_id != chunk.doc_id and _is_alike(hit.chunk.text, chunk.text) for chunk in wanted)
     ]
     return Ranking.of((hit.chunk, hit.score) for hit in left)
+
+
+def _is_alike(text: str, other: str) -> bool:
+    """Whether the shorter text is nearly a part of the longer one."""
+    from rapidfuzz.fuzz import partial_ratio, ratio
+
+    alike = (kind(text, other, score_cutoff=100 * _ALIKE) for kind in (ratio, partial_ratio))
+    return may_be_alike(text, other, _ALIKE) and any(alike)

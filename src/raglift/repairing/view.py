@@ -96,7 +96,9 @@ def _facts(repairs: Repairs, *, detailed: bool) -> Section:
 
     columns = [
         Column[LostFact](
-            "id", lambda one: Cell(one.query_id, link=f"#queries?query={quote(one.query_id, safe='')}"), words=True
+            "id",
+            lambda one: Cell(one.query_id, link=f"#queries?query={quote(one.query_id, safe='', errors='replace')}"),
+            words=True,
         ),
         Column[LostFact]("question", lambda one: excerpt(one.question, _QUESTION), words=True),
         Column[LostFact]("fact", lambda one: f"{one.fact}"),

@@ -41,7 +41,7 @@ TRACES, SCORES = "traces.jsonl", "scores.parquet"
 RUN_FILES = (RUN, QUERIES, CHUNKS, TRACES, SCORES)
 """The files of a saved evaluation."""
 REPAIRS = "repairs.json"
-"""Why facts are lost, if it was found out: made again from the others."""
+"""What `raglift fix` found of it, if it was asked."""
 SCORE_KEYS = ("query_id", "stage", "metric")
 """The columns that say what a score is about."""
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")

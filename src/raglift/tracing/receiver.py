@@ -335,8 +335,13 @@ class _KeptSpans:
     def add(self, spans: Iterable[RawSpan]) -> None:
         lines = (json.dumps(_as_json(span, self._secrets), ensure_ascii=False) + "\n" for span in spans)
         data = encodable("".join(lines)).encode()
-        self._file.write(data)
-        self._file.flush()
+        before, left = self._file.seek(0, os.SEEK_END), memoryview(data)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            self._file.truncate(before)  # the next line would be lost with one that is cut off
+            raise
         self.size += len(data)
 
     def close(self) -> None:
@@ -347,12 +352,11 @@ def _opened(path: Path) -> BinaryIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Questions and documents are the users' own: nobody else on the machine reads them
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a+b")
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a+b", buffering=0)
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":  # the process was killed while it wrote
                 file.write(b"\n")
-                file.flush()
         file.seek(0, os.SEEK_END)
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or str(error)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -138,3 +140,14 @@ def test_without_labels_there_is_nothing_to_reach() -> None:
 def test_a_depth_that_was_not_asked_of_the_system_is_refused(k: int) -> None:
     with pytest.raises(ConfigurationError, match="expected an integer from 1 to 6"):
         measured([[passage((0, 10))]], [(0, 10)], MatchRule(), 2).headroom(k)
+
+
+def test_a_perfect_reranker_takes_no_memory_for_places_that_no_fact_can_take() -> None:
+    evaluation = measured([[passage((0, 30))]], [(0, 40)], MatchRule(), 1)
+    deep = replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "candidates": 10**6}))
+    tracemalloc.start()
+    try:
+        assert deep.headroom(10**6).mean_ndcg == 1
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()

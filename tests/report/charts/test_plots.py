@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -191,3 +192,9 @@ def test_without_altair_the_extra_is_named(reranked: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(builtins, "__import__", refusing)
     with pytest.raises(MissingDependency, match=r"a chart needs the package 'altair'.*raglift\[report\]"):
         reranked.plot.lift()
+
+
+def test_a_chart_over_a_billion_depths_has_a_thousand_at_most(reranked: Any) -> None:
+    run = replace(reranked.run, spec={**reranked.run.spec, "candidates": 10**9})
+    found = rows(replace(reranked, run=run).plot.over_k("rr"), "k", "v")
+    assert 100 < len({row["k"] for row in found}) <= 1_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 import socket
 import ssl
@@ -151,6 +152,11 @@ def test_a_header_of_other_letters_and_a_field_of_tools_are_refused(monkeypatch:
         (SearchAnswer(body=GOOD, cut_off=True), "the connection broke off before the end of an answer", True),
         (SearchAnswer(endless=True, body=b"x" * 1_000), "an answer of more than 1,000,000 bytes", False),
         (
+            SearchAnswer(headers={"Content-Encoding": "gzip, gzip"}, body=gzip.compress(gzip.compress(b"{}"))),
+            "packed as 'gzip, gzip'",
+            False,
+        ),
+        (
             SearchAnswer(status=302, headers={"Location": "http://b/x?key=a"}),
             "a redirect to 'http://b/x', which",
             False,
@@ -160,7 +166,7 @@ def test_a_header_of_other_letters_and_a_field_of_tools_are_refused(monkeypatch:
 def test_what_went_wrong_is_said_in_plain_words(
     reply: SearchAnswer, said: str, passing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("raglift.retrieval.services.http_retriever._MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("raglift.retrieval.services.http_retriever.MOST_BYTES", 1_000_000)
     error = failure(reply)
     assert said in str(error)
     assert is_transient(error) is passing

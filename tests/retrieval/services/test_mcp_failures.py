@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -126,11 +127,20 @@ JSON = {"Content-Type": "application/json"}
         (SearchAnswer(headers=JSON, body=b"<html>"), "the server answers with an error — Failed to parse JSON"),
         (SearchAnswer(headers={"Content-Type": "text/html"}, body=b"<p>"), "Unexpected content type: text/html"),
         (SearchAnswer(headers=JSON, body=b"{" * 100, cut_off=True), "the connection broke off before an answer — "),
+        (SearchAnswer(headers=JSON, endless=True, body=b" " * 1_000), "an answer of more than 1,000,000 bytes"),
+        (
+            SearchAnswer(headers={**JSON, "Content-Encoding": "gzip, gzip"}, body=gzip.compress(gzip.compress(b"{}"))),
+            "packed as 'gzip, gzip'",
+        ),
         (SearchAnswer(seconds=5), "no answer within 0.5 s"),
         (SearchAnswer(status=307, headers={"Location": "http://elsewhere.invalid/mcp"}), "elsewhere.invalid"),
     ],
 )
-def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(answer: SearchAnswer, message: str) -> None:
+def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(
+    answer: SearchAnswer, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("raglift.retrieval.services.mcp_http.MOST_BYTES", 1_000_000)
+
     def call(request: Any) -> Any:
         return answer if request.json["params"]["arguments"]["query"] == "bad" else '[{"text": "good"}]'
 

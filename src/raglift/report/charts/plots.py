@@ -70,13 +70,13 @@ class EvaluationPlots:
 
         Args:
             metric: a measure without a depth, as `"ndcg"`.
-            ks: the depths; by default from 1 to the number of candidates.
+            ks: the depths; by default from 1 to the number of candidates, a thousand at most.
 
         Raises:
             ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
         """
         one, stages = self.evaluation, self.evaluation.scores.stages
-        frame = mean_by_depth(one, _without_depth(metric), ks)
+        frame = mean_by_depth(one, _without_depth(metric), _depths(one) if ks is None else ks)
         colours = (AFTER,) if len(stages) == 1 else (BEFORE, *PALETTE[2 : len(stages)], AFTER)
         lines = [
             _over_k_line(stage, frame["k"], frame[stage], colour, one.truncated.get(stage))
@@ -154,14 +154,13 @@ class ComparisonPlots:
 
         Args:
             metric: a measure without a depth, as `"ndcg"`.
-            ks: the depths; by default from 1 to the fewest candidates of a system.
+            ks: the depths; by default from 1 to the fewest candidates of a system, a thousand at most.
 
         Raises:
             ConfigurationError: no such measure, or a depth that some system does not have.
         """
         one, measure = self.comparison, _without_depth(metric)
-        most = min(int(evaluation.run.spec["candidates"]) for evaluation in one.evaluations)
-        depths = list(range(1, most + 1)) if ks is None else list(ks)
+        depths = list(_depths(*one.evaluations) if ks is None else ks)
         evaluations = {name: one.evaluation(name) for name in one.names}
         means = {name: mean_by_depth(of_one, measure, depths)[of_one.after] for name, of_one in evaluations.items()}
         colours = self._drawn(one.names, {name: float(np.nan_to_num(line.mean())) for name, line in means.items()})
@@ -307,6 +306,15 @@ def _some_of(colours: Mapping[str, str], systems: Sequence[str] | Mapping[str, o
 
 
 # A metric over k.
+
+
+_MOST_DEPTHS = 1_000
+"""More points than a chart has columns of dots."""
+
+
+def _depths(*evaluations: Evaluation) -> range:
+    most = min(int(evaluation.run.spec["candidates"]) for evaluation in evaluations)
+    return range(1, most + 1, -(-most // _MOST_DEPTHS))
 
 
 def _without_depth(metric: Metric | str) -> Metric:

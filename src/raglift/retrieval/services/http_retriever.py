@@ -41,8 +41,10 @@ _LONGEST_CONNECT = 10.0
 _KEPT_OPEN = 30.0
 _CONNECTING = 0.9
 """The share of a request's time that connecting may take, so that a silent host is told from a slow answer."""
-_MOST_BYTES = 100_000_000
+MOST_BYTES = 100_000_000
 """No answer to one query is so long; more than that is not read."""
+_PACKED = ("", "identity", "gzip", "deflate")
+"""Of these a piece that is read unpacks to 70 MB at most; of one in another, or twice in one, to any size."""
 _TEMPORARY = (408, 409, 425, 429)
 """Refusals that are about the moment, and not about what is asked."""
 _ADVICE = {
@@ -142,8 +144,8 @@ class HttpRetriever(ServiceRetriever):
             raise ServiceFailed(f"the connection broke off before the end of an answer — {reason}") from error
         if not response.is_success:
             raise failed_status(response.status_code, response.headers, self.secrets.beginning(body), _ADVICE)
-        if len(body) > _MOST_BYTES:
-            raise ServiceFailed(f"an answer of more than {_MOST_BYTES:,} bytes: not read on", status_code=200)
+        if len(body) > MOST_BYTES:
+            raise ServiceFailed(f"an answer of more than {MOST_BYTES:,} bytes: not read on", status_code=200)
         try:
             return json.loads(body, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
@@ -192,9 +194,11 @@ class _Connections:
         self.was_reached = True
         body = bytearray()
         try:
+            if packed := unbounded_packing(response.headers):
+                raise ServiceUnusable(f"the answer is packed as {packed}; expected gzip, or no packing")
             async for piece in response.aiter_bytes():
                 body += piece
-                if len(body) > _MOST_BYTES:
+                if len(body) > MOST_BYTES:
                     break
         finally:
             await response.aclose()
@@ -211,6 +215,12 @@ def _close_soon(by_loop: Mapping[asyncio.AbstractEventLoop, httpx.AsyncHTTPTrans
     for loop, transport in list(by_loop.items()):
         if loop.is_running():
             asyncio.run_coroutine_threadsafe(transport.aclose(), loop)
+
+
+def unbounded_packing(headers: Mapping[str, str]) -> str:
+    """Return how an answer is packed if a few bytes of it may unpack to any size; empty if they may not."""
+    packed = headers.get("content-encoding", "").strip().lower()
+    return "" if packed in _PACKED else repr(packed[:40])
 
 
 @functools.cache

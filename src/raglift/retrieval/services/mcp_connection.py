@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import MissingDependency, ServiceFailed, ServiceUnusable
-from raglift.retrieval.services.http_retriever import failed_status, reason_of
+from raglift.retrieval.services.http_retriever import MOST_BYTES, failed_status, reason_of
 from raglift.utilities.validation import quoted
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 CLOSING_SECONDS = 8.0
 """The SDK gives a server so long to end: it is asked, told, and killed."""
-_MOST_BYTES = 100_000_000
 _STDERR_BYTES = 4_000
 _SESSION_GONE = (404, 410)
 _LOOK_AT = "look at the address, which often ends in /mcp"
@@ -157,7 +156,7 @@ class Connection:
         from raglift.retrieval.services.mcp_http import client_of
 
         client = await stack.enter_async_context(client_of(server.url, server.headers))
-        return streamable_http_client(server.url, http_client=client, max_sse_event_size=_MOST_BYTES)
+        return streamable_http_client(server.url, http_client=client, max_sse_event_size=MOST_BYTES)
 
     def _end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():

@@ -9,9 +9,10 @@ from http import HTTPStatus
 import httpx2
 
 from raglift.retrieval.services.addresses import proxy_of
-from raglift.retrieval.services.http_retriever import trusted_certificates
+from raglift.retrieval.services.http_retriever import MOST_BYTES, trusted_certificates, unbounded_packing
 
 _LONGEST_CONNECT = 10.0
+_OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
 
 failed_requests: ContextVar[list[httpx2.Response | httpx2.HTTPError] | None] = ContextVar(
     "raglift failed requests of MCP", default=None
@@ -28,14 +29,31 @@ class _Transport(httpx2.AsyncHTTPTransport):
         try:
             response = await super().handle_async_request(request)
             response.request = request
+            if packed := unbounded_packing(response.headers):
+                await response.aclose()
+                raise httpx2.DecodingError(f"an answer that is packed as {packed}: not read")
             if "text/event-stream" not in response.headers.get("content-type", ""):
-                await response.aread()
+                response = await _read(response)
         except httpx2.HTTPError as error:
             failed.append(error)
             return httpx2.Response(HTTPStatus.SERVICE_UNAVAILABLE, request=request)
         if response.is_error:
             failed.append(response)
         return response
+
+
+async def _read(response: httpx2.Response) -> httpx2.Response:
+    """Return an answer that is read whole, as far as it is not too long."""
+    body = bytearray()
+    try:
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > MOST_BYTES:
+                raise httpx2.ReadError(f"an answer of more than {MOST_BYTES:,} bytes: not read on")
+    finally:
+        await response.aclose()
+    headers = [(name, value) for name, value in response.headers.items() if name not in _OF_TRANSFER]
+    return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
 
 
 def client_of(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
