@@ -9,8 +9,9 @@ from raglift.analysis.upper_bound import depth_of, rule_of
 from raglift.errors import ConfigurationError
 from raglift.repairing.choosing import proposals
 from raglift.repairing.finding import lost_facts
+from raglift.repairing.given import Given
 from raglift.repairing.records import Effect, Proposal, Repairs
-from raglift.repairing.systems import Given, Trials, system_of
+from raglift.repairing.systems import Trials, system_of
 from raglift.stats.intervals import checked_integer
 from raglift.types.dataset import Dataset
 from raglift.utilities.display import counted

@@ -6,20 +6,18 @@ import statistics
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.adapters.adapt import adapt_reranker, adapt_system
+from raglift.adapters.adapt import adapt_reranker
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.splitters import chunker_by_name
-from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.overlap import may_be_alike
-from raglift.matching.provenance import Provenance
 from raglift.matching.rule import Text
-from raglift.repairing.records import Change, Cost
+from raglift.repairing.records import Cost
 from raglift.repairing.windows import WindowedReranker, windowed
 from raglift.retrieval.analyzers import language_of
 from raglift.retrieval.chunkers import CHUNKERS
@@ -28,17 +26,17 @@ from raglift.retrieval.models import seconds_loading
 from raglift.retrieval.rerankers import PairReranker
 from raglift.retrieval.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.text.tokens import EstimatedTokens, TokenCounts, is_encoding_available
-from raglift.types.rankings import CANDIDATES, Ranking
+from raglift.types.rankings import Ranking
 from raglift.utilities.cache import bypassed
-from raglift.utilities.event_loops import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
     from raglift.matching.rule import MatchRule
+    from raglift.repairing.given import Given
     from raglift.results.evaluation import Evaluation
     from raglift.types.dataset import Dataset
     from raglift.types.documents import Chunk
@@ -111,115 +109,6 @@ def system_of(evaluation: Evaluation, k: int, given: Given | None, reranker: Any
         return None  # nor may it send documents to a provider, for money
     reranker = parts.get("reranker", NO_RERANKER)
     return System(parts["retriever"], parts["chunker"], embedding, reranker, int(spec["candidates"]), k)
-
-
-@dataclass(eq=False)
-class Given:
-    """The parts of a system of the user's, to be asked again."""
-
-    stages: Sequence[Stage]
-    """As they were asked in the run."""
-    deeper: Sequence[Stage]
-    """The same with their depths raised, for more hits than in the run."""
-    candidates: int
-    """How many hits were retrieved in the run, at most."""
-    k: int
-    """By which rank a fact is to be found, as far as the run's rankings go."""
-    provenance: Provenance
-    """Finds the document of every hit, as in the run."""
-    has_new_texts: bool = False
-    """Whether a reranker adds texts that were not retrieved, so that it may find what is not among the candidates."""
-    failed: int = 0
-    """How many times a part raised an error, which counts as no hits."""
-
-    @classmethod
-    def of(cls, system: Any, reranker: Any, evaluation: Evaluation, k: int, dataset: Dataset) -> Given:
-        """Return the parts of the system of an evaluation, and of what reranks its hits, if that is an object.
-
-        Args:
-            system: of the user's.
-            reranker: that goes with it.
-            evaluation: of both.
-            k: by which rank a fact is to be found.
-            dataset: with the documents that were searched.
-
-        Raises:
-            UnsupportedSystem: an object that no adapter knows.
-            ConfigurationError: an agent.
-        """
-        run, doc_key = evaluation.run, evaluation.run.spec.get("doc_key")
-        # Deeper candidates of a fusion, or a higher top_n, would be another system than the one that lost the facts
-        is_deployed = run.stages[0].has_own_depth and all(stage.name != CANDIDATES for stage in run.stages)
-        keeps_top_n = run.spec.get("depth") == "deployed"
-        own, deeper = (adapt_system(system, as_deployed=one, doc_key=doc_key) for one in (is_deployed, False))
-        if not isinstance(own[0], RetrieveStage) or own[0].is_agent:
-            raise ConfigurationError("system: found an agent; expected what searches once for each question")
-        if reranker is not None and (len(own) > 1 or not isinstance(reranker, str)):
-            own += adapt_reranker(reranker, as_deployed=keeps_top_n)
-            deeper += adapt_reranker(reranker)
-        candidates, cut = int(run.spec["candidates"]), evaluation.truncated
-        returned = min(candidates, cut.get(evaluation.candidates or evaluation.before, candidates))
-        read = min(k, cut.get(evaluation.after, k))
-        return cls(own, deeper, returned, read, Provenance(dataset, doc_key), bool(evaluation.beyond_candidates))
-
-    @property
-    def rerankers(self) -> list[Any]:
-        """What reranks its hits."""
-        return [stage.reranker for stage in self.stages if isinstance(stage, RerankStage)]
-
-    def in_code(self, change: Change) -> Change:
-        """Return a change without options to type if it is made in the code of the user: of a depth, or a reranker."""
-        return replace(change, settings="") if self.rerankers or change.settings.startswith("-k") else change
-
-    def retriever(self, k: int) -> Any:
-        """Return what retrieves so many hits."""
-        (first, *_) = self.stages if k <= self.candidates else self.deeper
-        return cast("RetrieveStage", first).retriever
-
-    def retrieve(self, queries: Sequence[Query], k: int, *, is_filtered: bool) -> list[Ranking]:
-        """Return the hits of each query, with its filter if the retriever takes it."""
-        retriever = self.retriever(k)
-        texts, takes = [query.text for query in queries], getattr(retriever, "takes_filters", False) and is_filtered
-        filters = [query.filter for query in queries] if takes and any(query.filter for query in queries) else None
-        if hasattr(retriever, "retrieve"):
-            found = self._all(retriever.retrieve, texts, k, *(() if filters is None else (filters,)))
-        else:
-            found = [
-                self._one(retriever, "retrieve_one", text, k, *(() if filters is None else (filters[place],)))
-                for place, text in enumerate(texts)
-            ]
-        return list(map(self.provenance.check, found))
-
-    def rerank(self, texts: Sequence[str], rankings: Sequence[Ranking], k: int, *, scores_whole: bool) -> list[Ranking]:
-        """Return what its rerankers make of rankings, one after the other, of which the first k are read."""
-        found = list(rankings)
-        for stage in (self.stages if k <= self.k else self.deeper)[1:]:
-            reranker: Any = cast("RerankStage", stage).reranker
-            if scores_whole and isinstance(reranker, PairReranker):
-                reranker = WindowedReranker(reranker)
-            if hasattr(reranker, "rerank"):
-                found = self._all(reranker.rerank, texts, found)
-            else:
-                pairs = zip(texts, found, strict=True)
-                found = [self._one(reranker, "rerank_one", text, ranking) for text, ranking in pairs]
-            found = list(map(self.provenance.check, found))
-        return found
-
-    def _one(self, part: Any, method: str, *asked: Any) -> Ranking:
-        """Ask a part for one query."""
-        sync = getattr(part, method, None)
-        (found,) = self._all(
-            lambda *_: [sync(*asked) if sync else result_of(getattr(part, f"a{method}")(*asked))], [""]
-        )
-        return found
-
-    def _all(self, method: Callable[..., Sequence[Ranking]], texts: Sequence[str], *more: Any) -> list[Ranking]:
-        """Ask a part for some queries; an error of the user's code counts as no hits."""
-        try:
-            return list(method(texts, *more))
-        except Exception:  # noqa: BLE001 — it is the user's
-            self.failed += len(texts)
-            return [Ranking(())] * len(texts)
 
 
 @dataclass(eq=False)
