@@ -123,7 +123,7 @@ docs: $(STAMP)
 dist: $(STAMP)
 	rm -rf dist
 	$(BIN)/python -m build
-	$(BIN)/python $(PIP_INSTALL) --target build/twine twine==7.0.0
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --target build/twine twine==7.0.0
 	PYTHONPATH=build/twine $(BIN)/python -m twine check --strict dist/*
 
 # The fonts are for the picture alone, so they are no dependency
