@@ -11,6 +11,7 @@
 #   make coverage   the branch coverage of the tests of make test; fails below fail_under in pyproject.toml
 #   make notebooks   run the notebooks again, in place
 #   make docs     the documentation as a site: site/index.html
+#   make dist     the wheel and the source archive in dist/, checked
 #   make picture  take the pictures of the documentation again, of the report as it is now
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
 
@@ -39,7 +40,7 @@ FAST_AND_SLOW := -m 'not full'
 # What is installed and never imported is not compiled, which takes a minute; the rest is when it is first imported
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo walkthrough quick fast test lint types full full-tests latest coverage docs picture notebooks bench install clean
+.PHONY: demo walkthrough quick fast test lint types full full-tests latest coverage docs dist picture notebooks bench install clean
 
 install: $(STAMP)
 
@@ -117,6 +118,13 @@ docs: $(STAMP)
 	$(BIN)/python tests/docs/references.py
 	$(BIN)/python tests/docs/licences.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# twine is for releases alone, so it is no dependency
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --target build/twine twine==7.0.0
+	PYTHONPATH=build/twine $(BIN)/python -m twine check --strict dist/*
 
 # The fonts are for the picture alone, so they are no dependency
 picture: $(STAMP)

@@ -1,4 +1,4 @@
-"""What is installed is what was written: the wheel carries the corpora, and the pins agree."""
+"""What is installed is what was written: the wheel and the source archive are complete, and the pins agree."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -49,6 +50,18 @@ def test_the_wheel_holds_the_package_and_the_corpora_and_nothing_else(wheel: Pat
     assert names == wanted
     assert {"raglift/py.typed", "raglift/_corpora/lighthouse/queries.jsonl"} <= names
     assert not [name for name in names if name.endswith("2600-0.txt")]  # the book
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git says which files belong to the project")
+def test_the_source_archive_holds_every_file_of_the_repository(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", tmp_path, ROOT]
+    subprocess.run(command, check=True, capture_output=True)
+    with tarfile.open(next(tmp_path.glob("raglift-*.tar.gz"))) as archive:
+        found = {name.partition("/")[2] for name in archive.getnames()}
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    files = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert found == {*files, "PKG-INFO"}
 
 
 CHECK = """

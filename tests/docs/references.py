@@ -39,7 +39,7 @@ def command_line() -> str:
     """The page on the command line."""
     root = typer.main.get_command(app)
     lines = ["# Command line", "", *COMMAND_LINE.splitlines()]
-    for name, command in _commands(root, "raglift"):
+    for name, command in commands(root, "raglift"):
         lines += ["", f"## {name}", "", command.help.strip(), "", "```text", _usage(name, command), "```", ""]
         lines += [_told(parameter) for parameter in command.params if not parameter.hidden]
         lines += ["", "Examples:", "", "```sh", *command.examples, "```", ""]
@@ -48,10 +48,11 @@ def command_line() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield each command that is no group, with its words."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
-            yield from _commands(command, f"{path} {name}")
+            yield from commands(command, f"{path} {name}")
         else:
             yield f"{path} {name}", command
 

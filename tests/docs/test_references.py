@@ -10,6 +10,7 @@ from functools import cache
 import griffe
 import pytest
 
+from .frozen import PROVISIONAL, frozen, names
 from .pages import ROOT
 from .references import DOCS, PACKAGE, PAGES, PublicName, layers, public_names
 
@@ -38,6 +39,19 @@ def test_every_public_name_is_documented_once() -> None:
     assert len(NAMES) > 200
     expected = sorted({name.documented_as for name in NAMES})
     assert sorted(directives()) == expected, "it is written anew by `python tests/docs/references.py`"
+
+
+@pytest.mark.slow
+def test_no_frozen_name_parameter_attribute_or_option_is_gone() -> None:
+    found = names()
+    gone = {name: parts - found.get(name, set()) for name, parts in frozen().items() if name in found}
+    assert set(frozen()) - set(found) == set()
+    assert {name: parts for name, parts in gone.items() if parts} == {}
+
+
+def test_the_page_on_stability_names_what_is_provisional() -> None:
+    page = (DOCS / "stability.md").read_text(encoding="utf-8")
+    assert [name for name in PROVISIONAL if f"`{name}`" not in page] == []
 
 
 def test_the_packages_follow_each_other_as_their_layers_do() -> None:

@@ -1,7 +1,9 @@
 """The cache: keys, several writers, crashes, and files that are not cache."""
 
+import gc
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -47,6 +49,15 @@ def test_what_is_put_is_got(path):
     cache.put_many({})
     cache.close()
     assert Cache(path).get_many(entries) == entries
+
+
+def test_a_cache_that_nothing_refers_to_any_more_closes_its_file(path):
+    cache = Cache(path)
+    connection = cache._connection
+    del cache
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError):
+        connection.execute("SELECT 1")
 
 
 def test_a_failed_batch_leaves_nothing_and_the_cache_continues(path):

@@ -31,6 +31,8 @@ _VERSIONED = (
     "torch",
     "sentence-transformers",
     "transformers",
+    "bm25s",
+    "PyStemmer",
     "faiss-cpu",
     "onnxruntime",
     "tokenizers",

@@ -23,7 +23,7 @@ from raglift.stats.paired_tests import paired_differences
 from raglift.text.tokens import TokenCounts
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Fact
-from raglift.updating.records import by_fact
+from raglift.updating.placing import by_fact
 from raglift.utilities.display import counted
 
 if TYPE_CHECKING:

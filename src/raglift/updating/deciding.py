@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.auditing.records import Place
 from raglift.errors import DatasetError
 from raglift.types.checking import has_words
-from raglift.updating.records import passage_at
+from raglift.updating.placing import passage_at
 from raglift.updating.writing import place_json
 from raglift.utilities.limits import user_path
 from raglift.utilities.strict_files import decode_lines, parse_object, read_bytes

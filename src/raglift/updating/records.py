@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.rendering.presenting import Presentable
-from raglift.text.normalization import normalize
 from raglift.types.dataset import Dataset
 from raglift.types.labels import Fact
+from raglift.updating.placing import by_fact
 
 if TYPE_CHECKING:
     import os
@@ -244,21 +243,3 @@ def _updated_query(query: Query, passages: Sequence[UpdatedPassage]) -> Query | 
         return None
     judged = passages[sum(map(len, facts)) :]
     return replace(query, facts=certain, judged_irrelevant=tuple(each.new for each in judged if each.new is not None))
-
-
-def passage_at(old: Passage, document: str, place: Place) -> Passage:
-    """Return a passage as it is at its new place: in the form, and with the grade and annotator, that it had.
-
-    A chunk id becomes a span.
-    """
-    text = document[place.start : place.end]
-    if old.start is not None or old.chunk_id is not None:
-        return replace(old, chunk_id=None, text=text, doc_id=place.doc_id, start=place.start, end=place.end)
-    same = old.text is not None and normalize(old.text) == normalize(text)
-    return replace(old, text=old.text if same else text, doc_id=None if old.doc_id is None else place.doc_id)
-
-
-def by_fact(query: Query, passages: Sequence[UpdatedPassage]) -> list[list[UpdatedPassage]]:
-    """Return what became of the passages of each fact."""
-    following = iter(passages)
-    return [list(islice(following, len(fact.passages))) for fact in query.facts]

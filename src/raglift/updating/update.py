@@ -21,7 +21,8 @@ from raglift.types.dataset import Dataset
 from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
 from raglift.updating.pairing import share_of
-from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage, passage_at
+from raglift.updating.placing import passage_at
+from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
 from raglift.updating.searching import search_for
 from raglift.updating.successors import BESIDE, MOST_SIMILAR, SAME_TEXT, SOME_LINES, Undecided, propose
 from raglift.utilities.progress import track

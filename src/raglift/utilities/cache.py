@@ -10,6 +10,7 @@ import hashlib
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -137,6 +138,8 @@ class Cache:
                 connection.close()
             raise self._error("open", error) from error
         self._connection = connection
+        # Python 3.13 warns of a connection that is collected while open. At exit a thread may still be writing
+        weakref.finalize(self, connection.close).atexit = False
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return the values of the keys that are there; none while caches are bypassed."""
