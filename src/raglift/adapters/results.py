@@ -59,6 +59,8 @@ def chunk_of_mapping(result: Mapping[Any, Any], doc_key: str | None = None) -> t
         return None
     known, kinds = (_FIELDS, (str, Real)) if fields is result else ((*TEXT_KEYS, "metadata"), object)
     others = {key: value for key, value in fields.items() if key not in known and isinstance(value, kinds)}
+    if others.get("type") == "Document":  # LangChain writes it with each of its own
+        del others["type"]
     metadata = others | _metadata(fields)
 
     def given(*keys: str) -> Any:
