@@ -3,7 +3,7 @@
 Each dataset is searched with chunks of 800 characters that overlap by 80, and again with eleven sizes and overlaps that
 differ by up to a tenth. Most facts that one of these finds are lost again with most others: they are found by luck.
 
-    python -m benchmarks.nudges [--dataset shop_support] [--retriever bm25]
+    python -m benchmarks.nudges [--dataset shop_support] [--retriever bm25] [--chunker recursive:400/40]
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ MOVING = ("chunk size", "overlap")
 """The changes that move chunks."""
 
 
-def counts(dataset: rl.Dataset, retriever: str) -> dict[str, int]:
+def counts(dataset: rl.Dataset, retriever: str, chunker: str = CHUNKER) -> dict[str, int]:
     """Return the lost facts of a dataset, by what finds them and by what is claimed of them."""
-    system = build_retriever(dataset, LocalSystem(retriever, chunker_by_name(CHUNKER)), progress=False)
+    system = build_retriever(dataset, LocalSystem(retriever, chunker_by_name(chunker)), progress=False)
     evaluation = rl.evaluate(system, dataset, ks=(K,), candidates=K, depth="deep", latency=0, progress=False)
-    parts = {"retriever": retriever, "chunker": CHUNKER, "embedding": "bge-small", "reranker": NO_RERANKER}
+    parts = {"retriever": retriever, "chunker": chunker, "embedding": "bge-small", "reranker": NO_RERANKER}
     run = replace(evaluation.run, spec={**evaluation.run.spec, "parts": parts})
     repairs = replace(evaluation, run=run).repairs(dataset, k=K, proposing=False, progress=False)
     trials = Trials(dataset, rl.MatchRule(), {}, progress=False)
-    described = System(retriever, CHUNKER, "bge-small" if retriever != "bm25" else None, NO_RERANKER, K, K)
+    described = System(retriever, chunker, "bge-small" if retriever != "bm25" else None, NO_RERANKER, K, K)
     places = list(range(len(trials.queries)))
     numbers = {query.id: place for place, query in enumerate(trials.queries)}
     finding = [{place for place, rank in trials.ranks(one, places).items() if rank <= K} for one in nudged(described)]
@@ -62,11 +62,12 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--dataset", action="append", help=f"by default {', '.join(DATASETS)}")
     parser.add_argument("--retriever", choices=("bm25", "dense"), action="append")
+    parser.add_argument("--chunker", default=CHUNKER)
     asked = parser.parse_args(argv)
     say(f"{'dataset':16}{'retriever':12}" + "".join(f"{title:>18}" for title in COLUMNS))
     for name in asked.dataset or DATASETS:
         for retriever in asked.retriever or ("bm25", "dense"):
-            found = counts(rl.load_dataset(name), retriever)
+            found = counts(rl.load_dataset(name), retriever, asked.chunker)
             say(f"{name:16}{retriever:12}" + "".join(f"{found[title]:>18,}" for title in COLUMNS))
 
 
