@@ -219,10 +219,10 @@ def _lost(
 ) -> LostFact:
     query = trials.queries[place[0]]
     fact = query.facts[place[1]]
-    told = next((one for one in tried if isinstance(one, str)), None)
+    known = next((one for one in tried if isinstance(one, str)), None)
     changes = [one for one in tried if not isinstance(one, str)]
     claimed = (one.change.cause for one in changes if one.explains)
-    cause = told or next(claimed, UNEXPLAINED)
+    cause = known or next(claimed, UNEXPLAINED)
     if outcome == "not_attainable":  # no chunk has the passage: whatever finds it mends the cut
         cause = {"chunk size": "cut"}.get(cause, cause)
     elif cause == "overlap":
