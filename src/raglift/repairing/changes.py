@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+MOST_RERANKED = 3
+"""Changes that are tried on all questions if the hits of each are to be reranked."""
+
+
 @dataclass(frozen=True)
 class Variant:
     """A system with one thing changed."""
@@ -77,11 +81,6 @@ def variants_of(system: System, *, detected: str) -> Iterator[Variant]:
     deeper = 2 * wanted
     change = Change(DEPTH, f"the first {deeper:,} hits in place of {wanted:,}", f"-k {deeper}")
     yield Variant(change, replace(system, k=deeper, wanted=None, candidates=max(deeper, system.candidates)))
-
-
-def most_tried(system: System) -> int:
-    """Return how many changes are tried on all questions; fewer if the hits of each are to be reranked."""
-    return 6 if system.reranker == NO_RERANKER else 3
 
 
 def _languages(system: System, detected: str) -> Iterator[Variant]:

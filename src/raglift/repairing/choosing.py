@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.comparison import halves
-from raglift.repairing.changes import most_tried, variants_of
+from raglift.repairing.changes import MOST_RERANKED, variants_of
 from raglift.repairing.records import DEPTH, MOST_PROPOSALS, Change, Effect, LostFact, Proposal, effect_of
 from raglift.repairing.systems import NO_RERANKER, System, Trials
 from raglift.stats.paired_tests import paired_difference
@@ -43,7 +43,8 @@ def proposals(
     ]
     mending = Counter(change for is_choosing, change in settings if is_choosing and change.cause != DEPTH)
     is_reranked = system.reranker != NO_RERANKER
-    likely = [change for change, _ in mending.most_common(most_tried(system))]
+    every = [change for change in variants if change.settings and change.cause != DEPTH]
+    likely = [change for change, _ in mending.most_common(MOST_RERANKED)] if is_reranked else every
     options: dict[tuple[Change, ...], System] = {}
     gains: dict[tuple[Change, ...], float] = {}
     before = trials.facts(system)

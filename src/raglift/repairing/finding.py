@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.outcomes import fact_outcomes
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.repairing.changes import SHUFFLING, Variant, can_embed, most_tried, variants_of
+from raglift.repairing.changes import MOST_RERANKED, SHUFFLING, Variant, can_embed, variants_of
 from raglift.repairing.records import UNEXPLAINED, LostFact, Rival, Tried, effect_of
 from raglift.repairing.systems import GIVEN, NO_RERANKER
 from raglift.retrieval.analyzers import Analyzer
@@ -65,7 +65,7 @@ def lost_facts(
         unknown = [place for place, causes in found.items() if not causes]
         variants = list(variants_of(system, detected=trials.language))
         if unknown:
-            say_effort(system, variants, trials, len(unknown), most_tried(system) if proposing else 0)
+            say_effort(system, variants, trials, len(unknown), MOST_RERANKED if proposing else 0)
         cut = {place for place in unknown if lost[place][1] == "not_attainable"}
         for place, tried in _by_trials(system, variants, trials, unknown, cut).items():
             found[place] += tried
