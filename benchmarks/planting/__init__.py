@@ -1,0 +1,1 @@
+"""Retrieval systems in which exactly one thing is wrong, for `planted_defects.py`."""
