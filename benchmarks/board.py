@@ -54,6 +54,8 @@ CHARACTERS = 16_000
 FEWEST, OF_WHOLE = 12, 20
 """The fewest candidates, and those of whole documents."""
 AREA, NDCG10 = RecallArea @ tokens(2000), NDCG @ 10
+MARKS = {"better": "**", "worse": "**", "too skewed to decide": "*"}
+"""Around differences on the page: bold if significant, italic if too skewed."""
 METRICS = (str(AREA), "prompt_recall@tokens(2000)", str(NDCG10), "context_tokens@10")
 TIMED = 5
 """Questions whose seconds are measured in each cell of shop_support and of corpora that are not listed: on the others
@@ -269,7 +271,7 @@ def page(rows: Sequence[Mapping[str, Any]], effects: Sequence[Mapping[str, Any]]
         names = list(dict.fromkeys(row["corpus"] for row in chosen))
         cells = {(row["level"], row["other"]): {} for row in chosen}
         for row in chosen:
-            marks = "**" if row["verdict"] in ("better", "worse") else ""
+            marks = MARKS.get(row["verdict"], "")
             cells[row["level"], row["other"]][row["corpus"]] = f"{marks}{row['difference']:+.3f}{marks}"
         lines = [[f"{one} − {other}", *map(found.get, names)] for (one, other), found in cells.items()]
         yield from table(["difference", *names], lines)
