@@ -276,6 +276,15 @@ def test_scores_of_other_queries_are_damage(tmp_path):
         load_evaluation(folder)
 
 
+@pytest.mark.parametrize("column", ["query_id", "stage", "metric", "value"])
+def test_a_column_that_scores_lack_is_damage(tmp_path, column):
+    folder = evaluation_of(Chunk("text")).save(tmp_path / "run")
+    frame = pd.read_parquet(folder / "scores.parquet")
+    frame.drop(columns=column).to_parquet(folder / "scores.parquet", index=False)
+    with pytest.raises(RunError, match=rf'scores\.parquet: damaged: found no column "{column}"'):
+        load_evaluation(folder)
+
+
 @pytest.mark.parametrize("is_scored", [True, False])
 def test_scores_that_pandas_wrote_are_read(evaluation, tmp_path, is_scored):
     whole = evaluation if is_scored else Evaluation.unscored(evaluation.run, evaluation.dataset)

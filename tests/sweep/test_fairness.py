@@ -41,7 +41,7 @@ def test_the_text_and_the_page_say_what_decides(result):
     told = " ".join(text.split())
     assert f"- Chunks differ, so systems are compared by what is read: {title} is recall averaged" in told
     assert "10 hits are 42% of the index of recursive:6000/0 (24 chunks)." in text
-    beside = ("tokens", "index", mean_title(PromptRecall @ Tokens(2000)), "HitRate@10")
+    beside = ("tokens in 10 hits", "index", mean_title(PromptRecall @ Tokens(2000)), "HitRate@10")
     assert sweep_view(result).headline.columns[-4:] == beside
     assert "compared by what is read" in result.to_markdown()
 

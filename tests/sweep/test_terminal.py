@@ -98,7 +98,7 @@ def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepRes
     beside = "Recall up to 2,000 tokens"
     assert table.titles == (
         *("chunker", "NDCG@3 [95%]", "gap to best [95%]", "p", "verdict"),
-        *("tokens", "index", beside),
+        *("tokens in 3 hits", "index", beside),
     )
     called = short_names(measured)
     assert column(table, "chunker") == [called[entry.cell.name] for entry in measured.ranked]

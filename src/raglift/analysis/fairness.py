@@ -240,14 +240,14 @@ def at_scale(evaluation: Evaluation, metrics: Sequence[Metric], scale: float, co
 def prompts_of(evaluation: Evaluation, area: Metric) -> Prompts:
     """Return what is known of the prompts of a system after its last stage, up to the budget of a metric.
 
-    More could come where a ranking has as many hits as were asked for, or as its stage returns at most, and the index
+    More could come where a ranking has as many hits as were asked for, or as some stage returns at most, and the index
     has others. Where they held every remaining fact, its position would be the end of what came.
     """
     table, run = match_tables_of(evaluation)[-1], evaluation.run
     lowest = evaluation.scores.of(evaluation.after, area)
     limit = budget_in_characters(table, area)
     characters = characters_sent(table)
-    most = evaluation.truncated.get(evaluation.after, int(run.spec["candidates"]))
+    most = min([int(run.spec["candidates"]), *evaluation.truncated.values()])
     may_grow = table.hits >= most
     if (deepest := run.spec.get("filled")) is not None:  # whoever has more than the candidates was asked for so many
         may_grow = (table.hits == most) | (table.hits >= int(deepest))

@@ -357,7 +357,10 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Headroom:
-    """Recall and NDCG of a perfect reranker over the candidates that the first stage returned."""
+    """Recall and NDCG of a perfect reranker over the candidates that the first stage returned.
+
+    Where a later stage added or rewrote hits, and that raised a metric, they are what it orders.
+    """
 
     k: int
     """The depth."""
@@ -369,6 +372,8 @@ class Headroom:
     """Whether both are exact for the query; else they are upper bounds, shown as ≤."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
+    stage: str = ""
+    """The stage whose hits are ordered, where these are not the candidates."""
 
     @property
     def sentence(self) -> str:
@@ -377,7 +382,8 @@ class Headroom:
         figures = f"Recall@{self.k} {most}{self.mean_recall:.3f}, NDCG@{self.k} {most}{self.mean_ndcg:.3f}"
         if math.isnan(self.mean_recall):
             return "no question is labelled"
-        return f"A perfect order of these candidates would reach {figures}"
+        hits = f"the hits of {self.stage}" if self.stage else "these candidates"
+        return f"A perfect order of {hits} would reach {figures}"
 
     def __str__(self) -> str:
         return lines_text([self.sentence, *([str(self.label_sources)] if self.label_sources.by_model else [])])
@@ -416,6 +422,8 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     k = depth_of(evaluation, k)
     # The reranker may have got more than the deployed system returns
     place = 0 if evaluation.candidates is None else evaluation.scores.stages.index(evaluation.candidates)
+    rewriting = _last_rewriting_stage(evaluation)
+    place = place if rewriting is None else rewriting
     retrieved = match_tables_of(evaluation)[place]
     if "filled" in evaluation.run.spec:  # no reranker gets the hits that fill prompts
         retrieved = retrieved.cut(np.minimum(retrieved.hits, int(evaluation.run.spec["candidates"])))
@@ -437,7 +445,15 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     (judged,) = match_rankings(queries, [rankings], rule)
     reached = compute(judged, NDCG @ k)
     exact &= np.isnan(ndcg) | (reached >= ndcg - _TOLERANCE)
-    return Headroom(k, recall, ndcg, exact, evaluation.label_sources)
+    stage = "" if rewriting is None else evaluation.scores.stages[rewriting]
+    return Headroom(k, recall, ndcg, exact, evaluation.label_sources, stage)
+
+
+def _last_rewriting_stage(evaluation: Evaluation) -> int | None:
+    """Return the last stage whose hits are not all candidates; None unless they raise a metric above these."""
+    changed = [stage.changed_hits for stage in evaluation.run.stages]
+    places = [place for place, hits in enumerate(changed) if hits is not None and hits.not_candidates]
+    return places[-1] if places and evaluation.beyond_candidates else None
 
 
 def _best_ndcg(query: Query, needs: list[list[Alternative]], k: int) -> tuple[float, list[int]]:

@@ -128,6 +128,8 @@ def _read_scores(
             rows, expected = file.metadata.num_rows, len(query_ids) * len(stages) * len(metrics)
             if rows != expected:
                 raise _damaged(path, f"found {rows:,} rows; expected {expected:,}, one a query, stage and metric")
+            if missing := sorted({*SCORE_KEYS, "value"}.difference(file.schema_arrow.names)):
+                raise _damaged(path, f"found no column {', '.join(map(quoted, missing))}")
             table = file.read(columns=[*SCORE_KEYS, "value"])
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
         keys = score_keys(query_ids, stages, metrics)

@@ -155,4 +155,5 @@ def _cost_columns(result: SweepResult, rows: Sequence[_Row]) -> list[Column[_Row
         at_k(result),
         lambda row, metric: mean_after(row.evaluation, metric),
         lambda row: row.evaluation,
+        beside_budget=bool(beside_of(result.fairness)),
     )

@@ -23,6 +23,7 @@ from raglift.types.dataset import Dataset
 from raglift.types.documents import Chunk, Document
 from raglift.types.labels import Fact, Passage, Query
 from raglift.types.metric import Tokens
+from raglift.types.rankings import Ranking
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +73,7 @@ def test_the_first_lines_say_what_decides_and_the_table_has_the_figures_beside_i
     table = comparison.to_markdown().split("\n| ")[1:]
     assert table[0].split(" | ")[:9] == [
         *("system", "Recall up to 2,000 tokens [95%]", "difference [95%]", "p (Holm)", "verdict"),
-        *("Recall at 2,000 tokens", "HitRate@10", "tokens", "index |"),
+        *("Recall at 2,000 tokens", "HitRate@10", "tokens in 10 hits", "index |"),
     ]
 
 
@@ -112,7 +113,7 @@ def test_a_primary_metric_that_was_named_decides_with_a_warning_and_what_is_read
     assert "by what is read of the same prompt" in warning
     assert warning.endswith("(Recall up to 2,000 tokens)")
     assert named.row("6000", AREA).mean == comparison.row("6000").mean
-    assert "| Recall up to 2,000 tokens | tokens | index |" in named.to_markdown()
+    assert "| Recall up to 2,000 tokens | tokens in 10 hits | index |" in named.to_markdown()
     assert not any(sentence.startswith("Chunks differ") for sentence in fairness_sentences(named))
 
 
@@ -234,6 +235,16 @@ def test_a_verdict_stands_that_nothing_that_could_come_would_turn(other, verdict
     assert found.row("other").verdict == verdict
     stands = any("whatever the rest holds" in sentence for sentence in fairness_sentences(found))
     assert stands == (verdict != "not comparable by size")
+
+
+def test_a_retriever_that_returns_so_many_hits_cuts_the_prompts_of_its_reranker_too():
+    class Longer:
+        def rerank(self, queries, rankings):
+            return [Ranking.of((Chunk(f"{hit.chunk.text} Oh."), None) for hit in ranking) for ranking in rankings]
+
+    one = rescore(asked(FOG, "Tar.", reranker=Longer(), candidates=5), metrics=[AREA])
+    assert one.truncated == {"retrieve": 2}
+    assert prompts_of(one, AREA).unfilled.all()
 
 
 # Who leads at which prompt size.

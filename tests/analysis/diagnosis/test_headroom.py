@@ -151,3 +151,26 @@ def test_a_perfect_reranker_takes_no_memory_for_places_that_no_fact_can_take() -
         assert tracemalloc.get_traced_memory()[1] < 10**7
     finally:
         tracemalloc.stop()
+
+
+def test_no_figure_is_below_that_of_a_stage_which_replaces_the_candidates_by_longer_texts() -> None:
+    label = "The wick was trimmed before the lamp was lit."
+    sentences, windows = ["The wick was trimmed", "The horn is blown"], ["The keeper came at dusk.", f"Then: {label}"]
+
+    class Windows:
+        """As a sentence window: each sentence is replaced by the text around it."""
+
+        def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
+            return [
+                Ranking.of((replace(hit.chunk, text=text), None) for hit, text in zip(one, windows, strict=True))
+                for one in rankings
+            ]
+
+    data = Dataset((Query("q", "?", (Fact((Passage(label),)),)),))
+    rule = MatchRule(minimum_length=30)
+    evaluation = evaluate(FakeRetriever({"?": sentences}), data, reranker=Windows(), match=rule, ks=(1, 2))
+    found = evaluation.headroom(2)
+    assert evaluation.scores.mean("rerank", Recall @ 2) == found.mean_recall == 1
+    assert found.mean_ndcg == 1 > evaluation.scores.mean("rerank", NDCG @ 2)
+    assert found.is_exact
+    assert (found.stage, evaluation.headroom(1).stage) == ("rerank", "rerank")

@@ -58,6 +58,11 @@ def test_a_metric_over_k_has_a_point_for_each_stage_and_depth(reranked: Any) -> 
     assert [row["v"] for row in found if row["k"] == 3] == pytest.approx([np.mean(BEFORE_AT_3), np.mean(AFTER_AT_3)])
 
 
+def test_a_metric_that_is_not_of_the_first_k_hits_has_no_curve_over_k(reranked: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"not of the first k hits; .*'recall'; .*by_prompt_size"):
+        reranked.plot("recall_area@tokens(2000)")
+
+
 def test_a_stage_that_returns_no_more_ends_and_says_so(ranked: Any) -> None:
     evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2)
     chart = evaluation.plot.over_k("rr")

@@ -33,6 +33,8 @@ IGNORE = "ignore"
 """What `columns` calls those that are not read."""
 TEXT_FIELDS = ("page_content", "pageContent", "content", "text")
 """What the text of a document is called if documents are objects."""
+_EVIDENCE = re.compile(r"(reference |retrieved )?contexts?|evidences?|excerpts?|quotes?|source texts?")
+"""What other tables call passages; their “ground truth” and “reference” are answers, which are no labels."""
 _DEEPEST = 4
 _BEGUN = re.compile(r"""\s*\[\s*["'\[{]""")
 """How a list begins whose end is missing: a spreadsheet cuts a cell at 32,767 characters."""
@@ -216,7 +218,7 @@ class _Reader:
         faults = len(location.faults)
         for name in unknown:
             hint = f"; to leave it unread: {how('columns', IGNORE, name)}" if name == unknown[-1] else ""
-            location.fault(f"an unknown column {quoted(name)}", f"{nearest(name, FIELDS)}{hint}")
+            location.fault(f"an unknown column {quoted(name)}", f"{_expected(name)}{hint}")
         if row.header is not None and not any(at_path(row, path) for path in self._mapping.paths["question"]):
             first = next(iter(row.values), "…")
             wanted = next(iter(self._mapping.paths["question"]), "question")
@@ -519,6 +521,13 @@ def how(option: str, name: str, value: str = "path.of.it") -> str:
     """Return how an option of a mapping is given, in Python and on the command line."""
     flag = {"columns": "--column", "decode": "--decode"}[option]
     return f"{option}={{{name!r}: {value!r}}}, or raglift labels convert {flag} {name}={value}"
+
+
+def _expected(column: str) -> str:
+    """Return which columns there are, or that one is to be named as the passages that its name suggests."""
+    if _EVIDENCE.fullmatch(re.sub(r"[^a-z]+", " ", column.lower()).strip()):
+        return f"passage, if it has those: {how('columns', 'passage', column)}"
+    return nearest(column, FIELDS)
 
 
 def _where(location: Location) -> str:

@@ -319,7 +319,13 @@ def _depths(*evaluations: Evaluation) -> range:
 
 def _without_depth(metric: Metric | str) -> Metric:
     measure = parse(str(metric))
-    if "k" in MEASURES[measure.name].depths and measure.depth is None:
+    if "k" not in MEASURES[measure.name].depths:
+        of_prompts = "; rl.compare(…).plot.by_prompt_size() draws recall by the tokens that are read"
+        raise ConfigurationError(
+            f"over_k: found {metric}, which is not of the first k hits; expected a measure that is, as 'recall'"
+            + of_prompts * MEASURES[measure.name].needs_budget
+        )
+    if measure.depth is None:
         return measure
     raise ConfigurationError(f"over_k: found {metric}; expected a measure without a depth that takes one, as 'ndcg'")
 

@@ -289,7 +289,13 @@ def _cost_columns(comparison: Comparison) -> list[Column[ComparisonRow]]:
         return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
 
     rows = comparison.of(comparison.primary)
-    return cost_columns(rows, at_k(comparison), mean, lambda row: comparison.evaluation(row.system))
+    return cost_columns(
+        rows,
+        at_k(comparison),
+        mean,
+        lambda row: comparison.evaluation(row.system),
+        beside_budget=bool(beside_of(comparison.fairness)),
+    )
 
 
 def at_k(found: Comparison | SweepResult) -> Metric:

@@ -24,7 +24,7 @@ from raglift.report.format import (
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
 from raglift.types.metric import Metric
-from raglift.utilities.display import BEYOND, TRUNCATED, excerpt
+from raglift.utilities.display import BEYOND, TRUNCATED, counted, excerpt
 
 if TYPE_CHECKING:
     from raglift.analysis.records import TagSlice, TagSlices
@@ -112,8 +112,13 @@ def cost_columns(
     decides: Metric,
     mean: Callable[[RowT, Metric], float],
     evaluation: Callable[[RowT], Evaluation],
+    *,
+    beside_budget: bool = False,
 ) -> list[Column[RowT]]:
-    """Return the columns of the prompt's size, the latency and the index's size, where they are known of some row."""
+    """Return the columns of the prompt's size, the latency and the index's size, where they are known of some row.
+
+    Beside recall up to a budget of tokens, the prompt's size has its depth in its title.
+    """
     context, found = Metric(CONTEXT, decides.depth), list(rows)
 
     def tokens_of(row: RowT) -> Cell:
@@ -121,7 +126,8 @@ def cost_columns(
         estimate = math.isnan(count) and decides.k is not None
         return tokens_cell(tokens_sent(evaluation(row), decides.k) if estimate else count)
 
-    tokens = Column[RowT]("tokens", tokens_of, definition=definition_of(context), optional=True)
+    name = f"tokens in {counted(decides.k, 'hit')}" if beside_budget and decides.k is not None else "tokens"
+    tokens = Column[RowT](name, tokens_of, definition=definition_of(context), optional=True)
     latency = Column[RowT](
         "latency",
         lambda row: seconds_cell(median_latency(evaluation(row))),
