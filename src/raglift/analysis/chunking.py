@@ -18,6 +18,8 @@ LARGE_SHARE = 0.1
 """Above this share of an index, the first k hits find much of what is there, whatever ranks them."""
 _IN_COMMON = 0.5
 """From this share of common hits on, systems whose chunks are not known retrieve the same chunks."""
+_MANY = 20
+"""Of so many hits, systems of the same chunks have some in common, whatever ranks them."""
 
 
 def hit_length(evaluation: Evaluation, k: int | None) -> float:
@@ -50,8 +52,9 @@ def differently_chunked(systems: Mapping[str, Evaluation], lengths: Mapping[str,
     """Whether some systems retrieve other chunks of the documents than others.
 
     Two do where the chunks of both indexes are known and not the same. Where they are not known (or a stage changes
-    its hits), where their hits differ in length by more than a quarter, and fewer than half of the hits of the one with
-    fewer are hits of the other. Labels that are chunk ids hold for one chunking, so with these alone no two do.
+    its hits), where fewer than half of the hits of the one with fewer are hits of the other, and their hits differ in
+    length by more than a quarter, or none of many is a hit of the other. Labels that are chunk ids hold for one
+    chunking, so with these alone no two do.
     """
     if not any(has_words(evaluation) for evaluation in systems.values()):
         return False
@@ -80,7 +83,9 @@ def _differ(one: Evaluation, other: Evaluation, lengths: Mapping[str, float]) ->
             return True
         same_labels = one.dataset.queries == other.dataset.queries
         return same_labels and _settings(first) == _settings(second) and _touching(first) != _touching(second)
-    return differ_in_length(lengths) and not _share_hits(one, other)
+    texts, others = ({hit.chunk.text for hits in last_hits(each) for hit in hits} for each in (one, other))
+    fewest, common = min(len(texts), len(others)), len(texts & others)
+    return common < _IN_COMMON * fewest and (differ_in_length(lengths) or (not common and fewest >= _MANY))
 
 
 def _settings(inventory: Inventory) -> tuple[int, bool]:
@@ -90,12 +95,6 @@ def _settings(inventory: Inventory) -> tuple[int, bool]:
 
 def _touching(inventory: Inventory) -> set[tuple[object, ...]]:
     return {_identity(chunk) for chunk in inventory.touching}
-
-
-def _share_hits(one: Evaluation, other: Evaluation) -> bool:
-    """Whether at least half of the hits of the system with fewer are hits of the other."""
-    first, second = ({_identity(hit.chunk)[:2] for hits in last_hits(each) for hit in hits} for each in (one, other))
-    return len(first & second) >= _IN_COMMON * min(len(first), len(second))
 
 
 def _identity(chunk: Chunk) -> tuple[object, ...]:

@@ -377,6 +377,8 @@ def test_where_labels_are_ids_of_chunks_nothing_changes():
         ((LAMP, FOG), (FOG, LAMP), False),
         ((LAMP, FOG), (LAMP + " Oh.", FOG), False),  # longer by less than a quarter
         ((LAMP, LONG), (LAMP, FOG), False),  # half of the hits are the same chunks
+        ([f"{LAMP} {n}" for n in range(20)], [f"{n} {LAMP}" for n in range(20)], True),  # none of many, of one length
+        ([f"{LAMP} {n}" for n in range(20)], [f"{LAMP} {n}" for n in range(19, 40)], False),
     ],
 )
 def test_where_chunks_are_not_known_lengths_and_common_hits_tell_whether_they_differ(first, second, differ):
