@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -182,3 +184,26 @@ def test_a_comparison_is_computed_system_by_system(open_page: Callable[..., Any]
 def test_other_conventions_and_metrics_that_the_page_does_not_know_have_no_panel(evaluation: Evaluation) -> None:
     assert evaluation_page(rl.rescore(evaluation, profile="trec", metrics=["ndcg@3"])).what_if is None
     assert evaluation_page(rl.rescore(evaluation, metrics=["rbp@3"]), primary="rbp@3").what_if is None
+
+
+def test_what_is_read_is_not_compared_where_a_reranker_cuts_before_the_budget(evaluation: Evaluation) -> None:
+    read = rl.rescore(evaluation, metrics=["ndcg@3", "recall_area@tokens(100)"])
+    cut = replace(read, truncated={"rerank": 3}, truncated_tokens={"rerank": 1})
+    for one, is_read in ((read, True), (cut, False)):
+        found = json.loads(gzip.decompress(evaluation_page(one).what_if or b""))
+        assert len(found["sides"]) == 2
+        assert ("recall_area" in [metric["name"] for metric in found["metrics"]]) is is_read
+
+
+def test_systems_that_are_not_comparable_by_size_are_so_by_other_settings(open_page: Callable[..., Any]) -> None:
+    data = rl.Dataset.from_dict({f"Who trims lamp {n}?": ["The keeper trims the lamp at dusk."] for n in range(9)})
+    hits = {"good": "The keeper trims the lamp at dusk.", "short": "Tar."}
+    evaluations = {
+        name: rl.evaluate(lambda _, k, own=own: [f"{own} {n}" for n in range(k)], data) for name, own in hits.items()
+    }
+    comparison = rl.compare(evaluations)
+    assert comparison.row("short").verdict == "not comparable by size"
+    page = open_page(comparison_page(comparison), "#summary?if=k:1").page
+    page.wait_for_function(f"() => document.querySelector('{RESULTS}')?.textContent.includes('not comparable by size')")
+    assert "better" not in page.inner_text(RESULTS)
+    assert "worse" not in page.inner_text(RESULTS)

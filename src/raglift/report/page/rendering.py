@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from raglift.analysis.paired_statistics import method_of, primary_of
+from raglift.analysis.paired_statistics import NOT_COMPARABLE, method_of, primary_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document
 from raglift.rendering.presenting import Presentable, sections_of
@@ -321,7 +321,8 @@ def compared_queries(comparison: Comparison, names: Sequence[str], right: str) -
     baseline = sides[comparison.baseline]
     queries = drill_down(systems, left=baseline, right=sides[right], primary=comparison.primary, max_bytes=None)
     in_order = list(dict.fromkeys((baseline, *sides.values())))
-    supposed = what_if(systems, in_order, comparison.primary, comparison.method, queries)
+    not_comparable = [row.system for row in comparison.of(comparison.primary) if row.verdict == NOT_COMPARABLE]
+    supposed = what_if(systems, in_order, comparison.primary, comparison.method, queries, not_comparable=not_comparable)
     return _within(queries, supposed), supposed
 
 

@@ -26,7 +26,7 @@ from raglift.text.tokens import EstimatedTokens, is_encoding_available
 from raglift.types.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,9 +54,23 @@ _TWO = 2
 
 
 def what_if(
-    systems: Mapping[str, Evaluation], sides: Sequence[Side], primary: Metric, method: Method, queries: DrillDown
+    systems: Mapping[str, Evaluation],
+    sides: Sequence[Side],
+    primary: Metric,
+    method: Method,
+    queries: DrillDown,
+    *,
+    not_comparable: Collection[str] = (),
 ) -> bytes | None:
     """Return what a page computes its measures from by other settings, as JSON packed by gzip.
+
+    Args:
+        systems: by name.
+        sides: what stands side by side, the baseline first.
+        primary: the metric that decides.
+        method: of the tests.
+        queries: as the page has them.
+        not_comparable: the systems whose hits, as measured, end where more could turn the verdict.
 
     Returns:
         None for agents and repeated runs, for the conventions of other tools, and where the metric that decides is one
@@ -69,10 +83,11 @@ def what_if(
     counter = _counter(chosen[0])
     if primary.name in _READ and counter is None:
         return None
-    if any(one.is_truncated(stage, primary) for one, (_, stage) in zip(chosen, sides, strict=True)):
+    stages = [(one, stage) for one, (_, stage) in zip(chosen, sides, strict=True)]
+    if any(one.is_truncated(stage, primary) for one, stage in stages):
         return None
     columns = _Columns(shared_queries(systems, sides[0][0]), rule_of(chosen[0]))
-    metrics = _metrics(primary, chosen, counts_tokens=counter is not None)
+    metrics = _metrics(primary, stages, counts_tokens=counter is not None)
     names = list(dict.fromkeys(name for name, _ in sides))
     packed = [columns.system(name, systems[name], is_read=any(one.name in _READ for one in metrics)) for name in names]
     limits = [one.truncated.get(stage, _asked(one)) for one, (_, stage) in zip(chosen, sides, strict=True)]
@@ -93,6 +108,7 @@ def what_if(
                 "system": names.index(name),
                 "stage": systems[name].scores.stages.index(at),
                 "title": stage_titles[at] if len(names) == 1 else name,
+                "isComparable": name not in not_comparable,
             }
             for name, at in sides
         ],
@@ -143,10 +159,15 @@ def _budget(metric: Metric) -> int | None:
     return None if metric.budget is None else metric.budget.most
 
 
-def _metrics(primary: Metric, chosen: Sequence[Evaluation], *, counts_tokens: bool) -> list[Metric]:
-    """Return the metrics that are shown, the one that decides first: a measure of what is read where all scored it."""
-    scored = [metric for metric in chosen[0].scores.metrics if all(metric in one.scores.metrics for one in chosen)]
+def _metrics(primary: Metric, sides: Sequence[tuple[Evaluation, str]], *, counts_tokens: bool) -> list[Metric]:
+    """Return the metrics that are shown, the one that decides first.
+
+    A measure of what is read is among them if all sides scored it, and none is cut before its budget that another is
+    compared with.
+    """
+    scored = [metric for metric in sides[0][0].scores.metrics if all(metric in one.scores.metrics for one, _ in sides)]
     read = [metric for metric in scored if metric.name in _READ and counts_tokens]
+    read = [metric for metric in read if len(sides) == 1 or not any(one.is_truncated(at, metric) for one, at in sides)]
     has_k = primary.k is not None or primary.name in _READ
     as_scored = {metric.name: replace(metric, depth=None) for metric in scored[::-1]}  # with its gain
     table = [as_scored.get(name, Metric(name)) for name in _TABLE if has_k or not MEASURES[name].needs_k]

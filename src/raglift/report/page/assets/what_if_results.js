@@ -155,6 +155,7 @@ function resultsOf({ metrics, sides, focus, confidence }) {
     const tail = `${between ? `${titleAt(metrics[measure], now.setting)} from ${from} to ${to}, ` : ""}${pEquation(one.p)}${one.exploratory ? ", exploratory" : ""}`;
     const did = { better: "would help", worse: "would hurt" }[one.verdict];
     if (between) verdicts.textContent = `The reranker ${did ?? "would make no clear difference"}: ${tail}.`;
+    else if (!one.exploratory && one.verdict === "not comparable by size") verdicts.textContent = `${system} and ${base} are ${one.verdict}: more hits could turn the verdict.`;
     else verdicts.textContent = did ? `${system} would be ${one.verdict} than ${base}: ${tail}.` : `No clear difference between ${system} and ${base}: ${tail}.`;
   }
 

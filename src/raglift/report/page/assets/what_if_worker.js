@@ -132,7 +132,8 @@ function factsOf({ ranks, lengths, counted }) {
 }
 
 // The p-value of each difference to the first side; over several sides those of one measure are corrected after Holm.
-// Only the measure that decides has a verdict: whichever else is looked at is looked at to explore.
+// Only the measure that decides has a verdict: whichever else is looked at is looked at to explore. Hits that did not
+// come as measured are missing by other settings too.
 function testsOf(data, { metrics, of }, measure) {
   const { confidence, seed } = data;
   const rows = metrics.map((metric, place) => {
@@ -145,7 +146,8 @@ function testsOf(data, { metrics, of }, measure) {
   const ps = holm(rows[measure].map(({ p, n }) => (n ? p : NaN)));
   return rows.map((row, place) => row.map((one, side) => {
     const p = place === measure ? ps[side] : one.p;
-    return { ...one, p, verdict: one.n ? verdict(one, p, confidence) : null, exploratory: place !== 0 };
+    const decided = data.sides[side + 1].isComparable ? verdict(one, p, confidence) : "not comparable by size";
+    return { ...one, p, verdict: one.n ? decided : null, exploratory: place !== 0 };
   }));
 }
 
