@@ -131,6 +131,15 @@ def test_a_label_within_words_and_with_other_spelling_of_a_letter() -> None:
     assert (found.kind, found.new) == ("moved", Passage(part, "b.md", 11, len(text)))
 
 
+def test_a_text_that_never_was_in_the_documents_is_proposed_where_they_say_much_the_same() -> None:
+    old = [Document("rules.md", f"# Rules\n\n{BOAT}\n\nA note, “keep the wick dry”, hangs on the door.\n\n{OIL}")]
+    data = Dataset.from_dict({"What hangs there?": ['A note, "keep the wick dry", hangs on the door.']}, documents=old)
+    (passage,) = update_labels(data, [replace(old[0], id="house.md")]).passages
+    (candidate,) = passage.candidates
+    assert (passage.kind, candidate.text) == ("elsewhere", "A note, “keep the wick dry”, hangs on the door.")
+    assert candidate.likeness > 0.9
+
+
 def test_what_else_is_different_is_said() -> None:
     old = "Le «bouton» du café s'éteint après quatre minutes, dès que l'eau est chaude.\n"
     new = "Le \"bouton\" du cafe\u0301 s'éteint après quatre\nminutes, dès que l'eau est chaude.\n"

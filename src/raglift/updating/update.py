@@ -15,6 +15,7 @@ from raglift.auditing.records import Place
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
 from raglift.matching.chunk_index import find_places
+from raglift.matching.nearest import nearest_passages
 from raglift.text.normalization import bounded_marks
 from raglift.text.reformatting import QUOTES, straight_quotes
 from raglift.types.dataset import Dataset
@@ -22,7 +23,7 @@ from raglift.updating.exact import OwnPlaces
 from raglift.updating.folded import FoldedDocuments
 from raglift.updating.pairing import share_of
 from raglift.updating.placing import passage_at
-from raglift.updating.records import KINDS, LabelUpdate, UpdatedPassage
+from raglift.updating.records import KINDS, Candidate, LabelUpdate, UpdatedPassage
 from raglift.updating.searching import search_for
 from raglift.updating.successors import BESIDE, MOST_SIMILAR, SAME_TEXT, SOME_LINES, Undecided, propose
 from raglift.utilities.progress import track
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.datasets.documents import DocumentSource
+    from raglift.matching.nearest import SimilarPassage
     from raglift.retrieval.embedding import Embedder
     from raglift.types.documents import Document
     from raglift.types.labels import Passage
     from raglift.updating.exact import Exact
     from raglift.updating.folded import Spot
-    from raglift.updating.records import Candidate, Kind
+    from raglift.updating.records import Kind
 
 _MOST_PLACES = 50
 """Of a text that occurs more often, so many places are looked for again."""
@@ -308,9 +310,21 @@ def _updated(label: _Label, outcome: _Outcome, documents: Mapping[str, Document]
 def _searched(
     passages: Sequence[UpdatedPassage], dataset: Dataset, documents: Sequence[Document], embedder: Embedder | None
 ) -> Iterator[UpdatedPassage]:
-    """Yield the passages, those that are gone with the best hit of a search."""
+    """Return the passages, those that are gone with what is most like them, or else with the best hit of a search."""
     gone = [each for each in passages if each.kind == "gone" and not each.candidates and each.old.text is not None]
+    unplaced = [each for each in gone if each.old_place is None]  # for the others it was looked for before
+    texts = [each.old.text or "" for each in unplaced]
+    found = {
+        id(each): replace(each, kind="elsewhere", candidates=(_candidate(like),))
+        for each, like in zip(unplaced, nearest_passages(texts, documents), strict=True)
+        if like is not None and like.likeness >= _MUCH_THE_SAME
+    }
+    gone = [each for each in gone if id(each) not in found]
     questions = [(dataset.query(each.query_id).text, each.old.text or "") for each in gone]
-    hits = dict(zip(map(id, gone), search_for(questions, documents, embedder), strict=True))
-    for each in passages:
-        yield replace(each, candidates=hits[id(each)]) if id(each) in hits else each
+    hits = search_for(questions, documents, embedder)
+    found |= {id(each): replace(each, candidates=best) for each, best in zip(gone, hits, strict=True)}
+    return (found.get(id(each), each) for each in passages)
+
+
+def _candidate(like: SimilarPassage) -> Candidate:
+    return Candidate(Place(like.doc_id, like.start, like.end), like.text, like.likeness, MOST_SIMILAR)
