@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -428,6 +428,40 @@ def test_what_was_reranked_is_asked_again_with_its_reranker_alone() -> None:
         evaluation.repairs(system=bm25)
     with pytest.raises(ConfigurationError, match="without a system"):
         evaluation.repairs(reranker=Beginnings())
+
+
+def lamps() -> list[tuple[str, str, dict[str, Any]]]:
+    return [(one.id, one.text, {"doc_id": one.id, "year": 2020 + number}) for number, one in enumerate(documents())]
+
+
+def langchain_with_filter() -> Any:
+    from langchain_core.documents import Document as TheirDocument
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    store.add_documents([TheirDocument(text, metadata=metadata, id=key) for key, text, metadata in lamps()])
+    wrong = {"k": 60, "filter": lambda document: document.metadata["year"] == 1999}
+    return store.as_retriever(search_kwargs=wrong)
+
+
+def llama_index_with_filter() -> Any:
+    from llama_index.core import MockEmbedding, VectorStoreIndex
+    from llama_index.core.schema import TextNode
+    from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
+
+    nodes = [TextNode(id_=key, text=text, metadata=metadata) for key, text, metadata in lamps()]
+    wrong = MetadataFilters(filters=[MetadataFilter(key="year", value=1999)])
+    return VectorStoreIndex(nodes, embed_model=MockEmbedding(8)).as_retriever(similarity_top_k=60, filters=wrong)
+
+
+@pytest.mark.parametrize("make", [langchain_with_filter, llama_index_with_filter])
+def test_a_filter_of_the_retriever_itself_is_a_cause(make: Callable[[], Any]) -> None:
+    data, system = dataset(LAMP), make()
+    evaluation = rl.evaluate(system, data, ks=(60,), latency=0)
+    repairs = evaluation.repairs(data, system=system, proposing=False)
+    assert cause_of(repairs) == "filter"
+    assert evaluation.mean("recall@60") == rl.evaluate(system, data, ks=(60,)).mean("recall@60") == 0  # it is kept
 
 
 def test_a_filter_that_a_retriever_does_not_take_is_no_cause() -> None:

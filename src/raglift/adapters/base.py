@@ -55,6 +55,8 @@ class Adapter:
     """Returns the stages of a reranker: `reranker_stages(reranker, as_deployed=…)`; raises `UnsupportedSystem`."""
     chunk_and_score: Callable[[Any, str | None], tuple[Chunk, float | None] | None] = lambda _, __: None
     """Returns one result of a retriever as a chunk and a score, by a `doc_key`; None if it is not such a result."""
+    without_filters: Callable[[Any], Any | None] = lambda _: None
+    """Returns a copy of a system without the filters of its own retrievers; None if they have none."""
     packages: tuple[str, ...] = ()
     """The distributions whose versions a run records."""
     systems: str = ""

@@ -28,7 +28,7 @@ from raglift.adapters.langchain_chains import (
     is_plain,
     without_memory,
 )
-from raglift.adapters.langchain_depth import ENTRIES, RETRIEVING, children, resolved, with_depth
+from raglift.adapters.langchain_depth import ENTRIES, RETRIEVING, children, resolved, with_depth, without_filters
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, scored_documents
 from raglift.adapters.overriding import (
     are_async,
@@ -323,6 +323,7 @@ ADAPTER = Adapter(
     retriever_stages=retriever_stages,
     reranker_stages=reranker_stages,
     chunk_and_score=_chunk_and_score,
+    without_filters=without_filters,
     packages=("langchain-core",),
     systems="a LangChain retriever, vector store or Runnable",
     rerankers="a LangChain document compressor",

@@ -136,6 +136,28 @@ class _Walk(Walk):
         return given | {"k": k}
 
 
+_FILTERS = ("filter", "pre_filter", "expr")
+"""What vector stores call a filter among the arguments of a search."""
+
+
+def without_filters(part: Any) -> Any | None:
+    """Copy a system without the filters of its own retrievers; None if they have none."""
+    walk = _Unfiltered(None)
+    twin = walk.visit(part)
+    return twin if walk.found else None
+
+
+class _Unfiltered(_Walk):
+    found = False
+
+    def deepen(self, twin: Any, path: str) -> None:
+        super().deepen(twin, path)
+        given = getattr(twin, "search_kwargs", None)
+        if isinstance(given, dict) and any(given.get(name) is not None for name in _FILTERS):
+            _put(twin, "search_kwargs", {name: value for name, value in given.items() if name not in _FILTERS})
+            self.found = True
+
+
 def _put(twin: Any, name: str, value: Any) -> None:
     """Set an attribute of a copy, also of a frozen model."""
     held = next((space for space, held, _ in attributes_of(twin) if held == name), vars(twin))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever
 from raglift.adapters.base import Adapter, finite, is_from
 from raglift.adapters.filters import with_llama_index_filters
-from raglift.adapters.llama_index_depth import deepen, describe
+from raglift.adapters.llama_index_depth import deepen, describe, without_filters
 from raglift.adapters.llama_index_nodes import Candidates, chunk_of, scored_nodes
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
 from raglift.adapters.overriding import are_async, asked_whole, base_from, base_named, definer, overridden
@@ -288,6 +288,7 @@ ADAPTER = Adapter(
     retriever_stages=retriever_stages,
     reranker_stages=reranker_stages,
     chunk_and_score=_chunk_and_score,
+    without_filters=without_filters,
     packages=("llama-index-core",),
     systems="a LlamaIndex retriever, query engine, index, agent or workflow",
     rerankers="a LlamaIndex node postprocessor",

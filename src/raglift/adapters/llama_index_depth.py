@@ -115,6 +115,23 @@ class _Walk(Walk):
         return any(value is None or is_count(value) for _, _, value in depths)
 
 
+def without_filters(system: Any) -> Any | None:
+    """Copy a system without the filters of its own retrievers; None if they have none."""
+    walk = _Unfiltered(None)
+    twin = walk.visit(system)
+    return twin if walk.found else None
+
+
+class _Unfiltered(_Walk):
+    found = False
+
+    def deepen(self, twin: Any, path: str) -> None:
+        super().deepen(twin, path)
+        if vars(twin).get("_filters") is not None:
+            twin._filters = None  # noqa: SLF001 — it has no other way
+            self.found = True
+
+
 @cache
 def _kinds() -> dict[str, type[Any]]:
     """The classes whose objects make up a system."""

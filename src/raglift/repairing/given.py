@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system
+from raglift.adapters.base import adapter_of
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
@@ -37,6 +39,8 @@ class Given:
     """By which rank a fact is to be found, as far as the run's rankings go."""
     provenance: Provenance
     """Finds the document of every hit, as in the run."""
+    unfiltered: tuple[Sequence[Stage], Sequence[Stage]] | None = None
+    """The stages, and the deeper ones, without filters of its own; None if it has none."""
     has_new_texts: bool = False
     """Whether a reranker adds texts that were not retrieved, so that it may find what is not among the candidates."""
     failed: int = 0
@@ -61,7 +65,11 @@ class Given:
         # Deeper candidates of a fusion, or a higher top_n, would be another system than the one that lost the facts
         is_deployed = run.stages[0].has_own_depth and all(stage.name != CANDIDATES for stage in run.stages)
         keeps_top_n = run.spec.get("depth") == "deployed"
-        own, deeper = (adapt_system(system, as_deployed=one, doc_key=doc_key) for one in (is_deployed, False))
+        adapt = partial(adapt_system, doc_key=doc_key)
+        own, deeper = (adapt(system, as_deployed=one) for one in (is_deployed, False))
+        adapter = adapter_of(system)
+        bare = None if adapter is None else adapter.without_filters(system)
+        unfiltered = None if bare is None else (adapt(bare, as_deployed=is_deployed), adapt(bare, as_deployed=False))
         if not isinstance(own[0], RetrieveStage) or own[0].is_agent:
             raise ConfigurationError("system: found an agent; expected what searches once for each question")
         if reranker is not None and (len(own) > 1 or not isinstance(reranker, str)):
@@ -70,7 +78,8 @@ class Given:
         candidates, cut = int(run.spec["candidates"]), evaluation.truncated
         returned = min(candidates, cut.get(evaluation.candidates or evaluation.before, candidates))
         read = min(k, cut.get(evaluation.after, k))
-        return cls(own, deeper, returned, read, Provenance(dataset, doc_key), bool(evaluation.beyond_candidates))
+        provenance = Provenance(dataset, doc_key)
+        return cls(own, deeper, returned, read, provenance, unfiltered, bool(evaluation.beyond_candidates))
 
     @property
     def rerankers(self) -> list[Any]:
@@ -81,14 +90,15 @@ class Given:
         """Return a change without options to type if it is made in the code of the user: of a depth, or a reranker."""
         return replace(change, settings="") if self.rerankers or change.settings.startswith("-k") else change
 
-    def retriever(self, k: int) -> Any:
-        """Return what retrieves so many hits."""
-        (first, *_) = self.stages if k <= self.candidates else self.deeper
+    def retriever(self, k: int, *, is_filtered: bool = True) -> Any:
+        """Return what retrieves so many hits, with its own filters or without them."""
+        stages, deeper = (self.stages, self.deeper) if is_filtered or self.unfiltered is None else self.unfiltered
+        (first, *_) = stages if k <= self.candidates else deeper
         return cast("RetrieveStage", first).retriever
 
     def retrieve(self, queries: Sequence[Query], k: int, *, is_filtered: bool) -> list[Ranking]:
-        """Return the hits of each query, with its filter if the retriever takes it."""
-        retriever = self.retriever(k)
+        """Return the hits of each query, with its filter if the retriever takes it, and the retriever's own."""
+        retriever = self.retriever(k, is_filtered=is_filtered)
         texts, takes = [query.text for query in queries], getattr(retriever, "takes_filters", False) and is_filtered
         filters = [query.filter for query in queries] if takes and any(query.filter for query in queries) else None
         if hasattr(retriever, "retrieve"):

@@ -29,7 +29,7 @@ CAUSES = {
     "missing document": "the document is not in the index",
     "failed": "the question failed",
     "asked again": "the same system finds it when it is asked again",
-    "filter": "the question's filter excludes the document",
+    "filter": "a filter, of the question or of the retriever, excludes the document",
     "cut off": "a stage passes on too few hits",
     "embedding truncates": "the embedding model does not read the passage's part of the chunk",
     "reranker truncates": "the reranker does not read the passage's part of the hit",
