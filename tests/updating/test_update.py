@@ -15,7 +15,7 @@ from raglift.text.reformatting import fold_format
 from raglift.types.dataset import Dataset
 from raglift.types.documents import Document
 from raglift.types.labels import Annotator, Fact, Passage, Query
-from raglift.updating import CERTAIN, KINDS, LabelUpdate, update_labels
+from raglift.updating import CERTAIN, KINDS, LabelUpdate, successors, update_labels
 
 MODEL = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
 LAMP = "The lamp of the tower on Skarholm is lit half an hour before sunset, in summer and in winter."
@@ -138,6 +138,26 @@ def test_a_text_that_never_was_in_the_documents_is_proposed_where_they_say_much_
     (candidate,) = passage.candidates
     assert (passage.kind, candidate.text) == ("elsewhere", "A note, “keep the wick dry”, hangs on the door.")
     assert candidate.likeness > 0.9
+
+
+def test_a_long_passage_is_not_laid_along_each_place_that_has_some_of_its_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That would take seconds a label."""
+    chance, compared = random.Random(1), list[int]()  # noqa: S311
+    lines = [f"The keeper of tower {n} counts {chance.random()} sheep, {chance.random()} gulls." for n in range(200)]
+    old = [Document(f"{name}.md", "\n\n".join(chance.sample(lines, 150))) for name in "abcdefgh"]
+    data = Dataset.from_dict({"What does he count?": [old[0].text[1000:8000]]}, documents=old)
+    new = [replace(one, text=one.text.replace("4", "5")) for one in old]
+    align = successors.partial_ratio_alignment
+    monkeypatch.setattr(
+        successors,
+        "partial_ratio_alignment",
+        lambda one, other: compared.append(len(one) * len(other)) or align(one, other),
+    )
+    (passage,) = update_labels(data, new).passages
+    assert passage.candidates[0].place.doc_id == "a.md"
+    assert sum(compared) <= 4000 * 8000
 
 
 def test_what_else_is_different_is_said() -> None:

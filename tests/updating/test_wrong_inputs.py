@@ -68,8 +68,8 @@ def test_what_is_wrong_is_said(
     ("documents", "labels", "now", "kinds"),
     [
         ({"a.md": LAMP}, [Passage(LAMP)], {"a.md": "", "b.md": " \n"}, ["gone"]),
-        ({"a.md": ""}, [Passage(LAMP)], {"a.md": LAMP}, ["gone"]),  # nowhere before: there is no place to follow
-        ({"a.md": "Other."}, [Passage(LAMP, "a.md")], {"a.md": LAMP}, ["gone"]),
+        ({"a.md": ""}, [Passage(LAMP)], {"a.md": LAMP}, ["elsewhere"]),  # nowhere before: there is no place to follow
+        ({"a.md": "Other."}, [Passage(LAMP, "a.md")], {"a.md": LAMP}, ["elsewhere"]),
         ({"a.md": ODD}, [Passage(ODD)], {"b.md": f"New.\n\n{ODD}\n"}, ["moved"]),
         ({"a.md": ODD}, [Passage(ODD)], {"a.md": ODD.replace("\ud800", "\udfff")}, ["edited"]),
         ({"a.md": "6.3. No."}, [Passage("6.3.", "a.md", 0, 4)], {"a.md": "6.4. Yes, it is."}, ["ambiguous"]),

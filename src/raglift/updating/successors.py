@@ -52,6 +52,8 @@ _MOST_GROUPS = 8
 """So many places with parts of a passage are compared with it."""
 _LONGEST = 4000
 """Characters that are compared."""
+_LONGEST_ALIGNED = 2000
+"""Characters of a passage that is laid along a text, in time that grows with the square; a longer one has many lines."""
 _ALIGNED = 1.2
 """What counts more than likeness: that the text before a passage and after it is still around a place."""
 _LEAST_ALIGNED, _LIKE_THE_SAME = 0.3, 0.65
@@ -245,7 +247,7 @@ def _of_group(
     if gap is not None:
         start, end = max(start, gap[0]), min(end, gap[1])
     own, window = old.text(passage.spot)[:_LONGEST], text[start:end][: 2 * _LONGEST]
-    near = partial_ratio_alignment(own, window) if len(own) <= len(window) else None
+    near = partial_ratio_alignment(own, window) if len(own) <= min(len(window), _LONGEST_ALIGNED) else None
     low, high = (start + near.dest_start, start + near.dest_end) if near is not None else (start, end)
     if inside:
         lo, hi = min(vote.spot.start for vote in inside), max(vote.spot.end for vote in inside)
