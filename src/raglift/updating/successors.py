@@ -53,7 +53,7 @@ _MOST_GROUPS = 8
 _LONGEST = 4000
 """Characters that are compared."""
 _LONGEST_ALIGNED = 2000
-"""Characters of a passage that is laid along a text, in time that grows with the square; a longer one has many lines."""
+"""Characters of a passage that is laid along a text, which takes the square of them; a longer one has many lines."""
 _ALIGNED = 1.2
 """What counts more than likeness: that the text before a passage and after it is still around a place."""
 _LEAST_ALIGNED, _LIKE_THE_SAME = 0.3, 0.65
