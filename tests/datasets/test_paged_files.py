@@ -87,9 +87,55 @@ def test_paragraphs_and_tables_of_a_docx_are_read(tmp_path: Path) -> None:
     assert document.pages == ((0, len(document.text)),)
 
 
+def test_a_merged_cell_of_a_docx_is_in_each_row_and_column_that_it_covers(tmp_path: Path) -> None:
+    file = docx.Document()
+    table = file.add_table(4, 4)
+    for number, cell in enumerate(cell for row in table.rows for cell in row.cells):
+        cell.text = f"c{number}"
+    table.cell(0, 1).merge(table.cell(2, 2))
+    table.cell(3, 0).merge(table.cell(3, 1))
+    file.save(tmp_path / "merged.docx")
+    (document,) = read_documents(tmp_path / "merged.docx")
+    assert document.text == "\n".join("\t".join(cell.text for cell in row.cells) for row in table.rows)
+
+
+def merged(row: str, property_of_first: str, *, rows: int = 2) -> bytes:
+    """A DOCX with a table: a row, and further ones whose first cell has a property."""
+    other = f"<w:tr><w:tc><w:tcPr><w:{property_of_first}/></w:tcPr><w:p/></w:tc></w:tr>"
+    return word(LAMP, f"<w:tbl><w:tr>{row}</w:tr>{other * (rows - 1)}</w:tbl>")
+
+
+CELL = "<w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc>"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        merged(CELL, 'gridSpan w:val="2000000000"'),
+        merged('<w:tc><w:tcPr><w:vMerge w:val="continue"/></w:tcPr><w:p/></w:tc>', 'vMerge w:val="continue"'),
+        merged(CELL, 'vMerge w:val="continue"', rows=3000),
+    ],
+    ids=["wide", "no first row", "long"],
+)
+def test_cells_of_a_docx_that_claim_to_cover_very_much_are_read(tmp_path: Path, data: bytes) -> None:
+    document = read(tmp_path, "a.docx", data)
+    assert document.text.startswith(LAMP)
+    assert len(document.text) < 10_000
+
+
+def test_a_docx_whose_merged_cells_repeat_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = f"<w:tc><w:p><w:r><w:t>{LAMP * 100}</w:t></w:r></w:p></w:tc>"
+    (tmp_path / "a.docx").write_bytes(data := merged(cell, 'vMerge w:val="continue"', rows=2000))
+    monkeypatch.setenv("RAGLIFT_MAX_BYTES", "2000000")
+    assert len(data) < 100_000
+    (fault,) = faults_of(tmp_path)
+    assert fault.startswith("a.docx: found more than 2,000,000 characters")
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
+        ("a.docx", merged(CELL, 'gridSpan w:val="many"'), "found a damaged or encrypted DOCX"),
         ("a.pdf", pdf(LAMP)[:400], "found a damaged PDF"),
         ("a.pdf", pdf(LAMP, opened_by="secret"), "found a PDF that is encrypted"),
         ("a.docx", word(LAMP)[:4000], "found a damaged or encrypted DOCX"),

@@ -97,7 +97,8 @@ def _read_docx(data: bytes, location: Location) -> PagedText | None:
         if total > most_bytes():
             location.fault(f"a DOCX that unpacks to {total:,} bytes", allowed())
             return None
-        blocks = list(docx.Document(io.BytesIO(data)).iter_inner_content())
+        inner = docx.Document(io.BytesIO(data)).iter_inner_content()
+        blocks = [[[block.text]] if hasattr(block, "text") else _cells(block) for block in inner]
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 — of a damaged file the parser, the archive or the package may complain
@@ -105,12 +106,40 @@ def _read_docx(data: bytes, location: Location) -> PagedText | None:
             f"a damaged or encrypted DOCX ({_first_line(error)})", "a DOCX that opens in Word: save it again"
         )
         return None
-    texts = [block.text if hasattr(block, "text") else _text_of_table(block) for block in blocks]
+    if sum(len(text) for rows in blocks for row in rows for text in row) > most_bytes():
+        location.fault(f"more than {most_bytes():,} characters of text", allowed())
+        return None
+    texts = ["\n".join("\t".join(row) for row in rows) for rows in blocks]
     return PagedText(("\n\n".join(text.strip() for text in texts if text.strip()),))
 
 
-def _text_of_table(table: Any) -> str:
-    return "\n".join("\t".join(cell.text for cell in row.cells) for row in table.rows)
+_MOST_COLUMNS = 63
+"""Of a table in Word."""
+
+
+def _cells(table: Any) -> list[list[str]]:
+    """Return the texts of a table's rows; the text of a merged cell is in each row and column that the cell covers.
+
+    As in python-docx's `row.cells`, which repeats a cell as often as the file says, be it a billion times, and goes up
+    from each row to the one where a cell begins.
+    """
+    from docx.table import _Cell
+
+    rows: list[list[str]] = []
+    above: dict[int, str] = {}
+    for row in table.rows:
+        texts: list[str] = []
+        covered: dict[int, str] = {}
+        column = row.grid_cols_before
+        for cell in row._tr.tc_lst:  # noqa: SLF001 — there is no other way to a cell without what it covers
+            text = above.get(column, "") if cell.vMerge == "continue" else _Cell(cell, table).text
+            width = min(cell.grid_span, _MOST_COLUMNS)
+            covered |= dict.fromkeys(range(column, column + width), text)
+            texts += [text] * width
+            column += width
+        rows.append(texts)
+        above = covered
+    return rows
 
 
 def _first_line(error: Exception) -> str:
