@@ -216,6 +216,12 @@ def test_the_key_is_shown_nowhere(server, made, client, caplog, capsys, monkeypa
     assert caught.value.__context__ is None
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_key_that_a_server_repeats_in_its_answer_is_not_in_the_answer(server, made, client):
+    server.answer_next(Answer(value={"grade": 3, "reason": f"sent with {KEY}"}))
+    assert made(client).ask(PROMPT, Grade).value == Grade(grade=3, reason="sent with ***")
+
+
 # Which model
 
 

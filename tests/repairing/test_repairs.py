@@ -199,7 +199,9 @@ def test_kept_repairs_are_read_as_they_were_and_damaged_ones_refused(tmp_path: P
     repairs.save(tmp_path / "run")
     assert read_repairs(tmp_path / "run") == repairs
     file = tmp_path / "run" / "repairs.json"
-    for damaged in ("[]", "{", file.read_text().replace('"language"', '"sabotage"')):
+    text = file.read_text()
+    too_large = text.replace('"questions": 2', f'"questions": {10**400}')
+    for damaged in ("[]", "{", too_large, text.replace('"language"', '"sabotage"')):
         file.write_text(damaged)
         with pytest.raises(RunError, match=r"repairs\.json: damaged"):
             rl.load_evaluation(tmp_path / "run")

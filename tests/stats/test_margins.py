@@ -82,7 +82,7 @@ def test_a_system_that_loses_rarely_and_is_too_far_below_is_seldom_shown_to_be_w
     assert wrong / draws <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / draws)
 
 
-@pytest.mark.parametrize("margin", [-0.1, float("nan"), True, "0.03"])
+@pytest.mark.parametrize("margin", [-0.1, float("nan"), True, "0.03", 10**400])
 def test_a_margin_that_is_no_number_of_0_or_more_is_refused(margin):
     with pytest.raises(ConfigurationError, match="margin: found"):
         non_inferiority(columns(0.5, 0.4), np.zeros((2, 2)), margin=margin)
@@ -97,3 +97,9 @@ def test_no_number_of_queries_follows_where_nothing_differs_and_nothing_bounds()
     equal = np.full((40, 2), 0.5)
     assert non_inferiority(equal, np.zeros((2, 2)), margin=0.01).queries_needed is None
     assert non_inferiority(equal, np.zeros((2, 2)), margin=0.01, bound=1.0).queries_needed == 370
+
+
+@pytest.mark.parametrize("margin", [5e-324, 1e-200])
+def test_no_number_of_queries_shows_a_margin_of_next_to_nothing(margin):
+    values = np.random.default_rng(0).random((40, 2))
+    assert non_inferiority(values, [[0, 1], [1, 0]], margin=margin, bound=1.0).queries_needed is None

@@ -240,6 +240,17 @@ def test_filters_and_how_many_chunks_match_come_back(tmp_path):
         ("traces.jsonl", lambda t: t.update(matching=-1), "matching: found -1; expected an integer, 0 or more"),
         ("run.json", lambda r: r.update(profile="ours"), 'profile: found "ours"; expected one of default, '),
         ("run.json", lambda r: r.update(stages=r["stages"] * 2), 'found "retrieve", "retrieve"; expected each name'),
+        *(
+            ("run.json", lambda r, name=name, value=value: r["spec"].update({name: value}), rf"spec\.{name}")
+            for name, value in [
+                ("started", "soon"),
+                ("started", "0001-01-01T00:00:00+10:00"),
+                ("returned", "all"),
+                ("k", "ten"),
+                ("parts", ["bm25"]),
+                ("sweep", {"models": "all"}),
+            ]
+        ),
         (
             "traces.jsonl",
             lambda t: t["stages"][0].update(hits=[[0, "high"]]),

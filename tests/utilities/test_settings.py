@@ -85,6 +85,8 @@ def test_pydantic_reads_the_same_types_in_a_file():
         form.validate_python("3")
     (fault,) = faults_of(error.value, form)
     assert (fault.found, fault.expected) == ('"3"', "an integer without quotation marks")
+    with pytest.raises(ValidationError):
+        form.validate_python(10**400)
 
 
 def test_every_setting_of_an_evaluation_is_described():

@@ -16,7 +16,7 @@ from raglift.llm.dot_env import address_of
 from raglift.text.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
-from raglift.utilities.secrets import SHORTEST_SECRET, may_hold_secrets
+from raglift.utilities.secrets import SHORTEST_SECRET, KnownSecrets, may_hold_secrets, secrets_of_environment
 from raglift.utilities.validation import faults_of
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -87,15 +87,18 @@ def ask_in_form(
         ModelOutputError: no usable answer came; its `usage` says what was billed.
     """
     spent = Usage()
+    secrets = secrets_of(client)
+    # A server may repeat the key that it was sent: answers are cached and written into labels
+    known = KnownSecrets(secrets_of_environment().union(secrets), distinctive=True)
 
     def ask() -> Form:
         nonlocal spent
         reply = request()
         spent += reply.usage
-        return _checked(reply, form, name)
+        return _checked(reply, form, name, known)
 
     try:
-        value = ask_with_retries(ask, retry_policy, name, kind="language model", secrets=secrets_of(client))
+        value = ask_with_retries(ask, retry_policy, name, kind="language model", secrets=secrets)
     except ModelOutputError as failure:
         failure.usage = spent
         raise
@@ -137,8 +140,8 @@ def is_of(model: Any, package: str, name: str) -> bool:
     return any(cls.__name__ == name and cls.__module__.split(".")[0] == package for cls in type(model).__mro__)
 
 
-def _checked(reply: RawReply, form: type[Form], name: str) -> Form:
-    """Return a reply in its form.
+def _checked(reply: RawReply, form: type[Form], name: str, known: KnownSecrets) -> Form:
+    """Return a reply in its form, without secrets.
 
     Raises:
         ModelOutputError: the model refused.
@@ -149,7 +152,7 @@ def _checked(reply: RawReply, form: type[Form], name: str) -> Form:
     if reply.finish_reason in CUT:
         raise BadReply("the answer was cut off at its limit of tokens")
     try:
-        return form.model_validate_json(_as_json(reply.content))
+        return form.model_validate_json(known.cleared(_as_json(reply.content)))
     except ValidationError as error:
         reasons = "; ".join(map(str, faults_of(error, TypeAdapter(form))[:3]))
     except (ValueError, TypeError) as error:

@@ -54,6 +54,7 @@ UNEXPLAINED = "unexplained"
 DEPTH = "k"
 """The cause of a change that sends more hits: it finds what is ranked too low, and is nothing that it is lost by."""
 _FEWEST = 3
+_MOST_DIGITS = 18
 AGREEING = 0.5
 """So many of the neighbouring settings must find a fact too."""
 
@@ -281,6 +282,12 @@ def _form() -> TypeAdapter[Repairs]:
     return TypeAdapter(Repairs)
 
 
+def _integer(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:  # as in all that is saved: no number that is shown is larger
+        raise WrongKind(f"found an integer of {len(digits)} digits; expected at most {_MOST_DIGITS}")
+    return int(digits)
+
+
 def read_repairs(run: str | Path) -> Repairs | None:
     """Return what was found of a saved run; None if nothing was.
 
@@ -291,7 +298,7 @@ def read_repairs(run: str | Path) -> Repairs | None:
     if not is_file(path):
         return None
     try:
-        found = read_as(_form(), json.loads(path.read_text(encoding="utf-8")))
+        found = read_as(_form(), json.loads(path.read_text(encoding="utf-8"), parse_int=_integer))
         if any(cause not in (*CAUSES, UNEXPLAINED) for cause, _ in found.causes):
             raise WrongKind("found a cause that is not known")
     except (OSError, ValueError, RecursionError) as error:

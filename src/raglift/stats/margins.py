@@ -11,6 +11,7 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import TIED, checked_fraction, normal_quantile, numbers, t_quantile, transformed_back
 from raglift.stats.skewness import STRONG
+from raglift.utilities.limits import LARGEST_SCORE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -90,7 +91,7 @@ def non_inferiority(
 
 def checked_margin(margin: float) -> float:
     """Return a margin."""
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0.0 <= margin < float("inf"):
+    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0.0 <= margin <= LARGEST_SCORE:
         raise ConfigurationError(f"margin: found {margin!r}; expected a number of 0 or more, as {MARGIN:g}")
     return float(margin)
 
@@ -151,7 +152,7 @@ def _queries_needed(
 ) -> int | None:
     """Return how many queries show a difference of 0 to be above −margin in 80 of 100 cases, to two digits."""
     n, leads = len(table), _leads(table, system)
-    if n < _FEWEST or margin <= 0.0:
+    if n < _FEWEST or margin <= TIED:
         return None
     place = int(lower_bounds(leads, alpha, bound).argmin())
     width = float(_t_widths(leads[:, [place]], alpha)[0])

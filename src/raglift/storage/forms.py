@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from datetime import UTC, datetime
 from functools import partial
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -212,6 +213,8 @@ class _Relabelled(SavedModel):
 class _SweepMark(SavedModel):
     name: Text = ""
     read_in_part: Count = 0
+    cell: dict[Text, Text] = {}
+    models: dict[Text, Text] = {}
 
 
 class _FilteredMark(SavedModel):
@@ -223,6 +226,14 @@ class _FilteredMark(SavedModel):
 def _match_rule(settings: dict[str, Any]) -> dict[str, Any]:
     MatchRule(**settings)  # raises where what counted as a match is no rule: it could not be matched again
     return settings
+
+
+def _moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise wrong(shown(text), "a date with a time, as 2026-11-21T10:00:00+00:00") from None
+    return text
 
 
 class _Spec(SavedModel):
@@ -240,6 +251,10 @@ class _Spec(SavedModel):
     dataset: dict[Text, TextOrInteger] = {}
     environment: dict[Text, Text] = {}
     # These may be missing, but not null
+    started: Annotated[Text, AfterValidator(_moment)] = ""
+    returned: Count = Field(default=None)  # type: ignore[assignment]
+    k: AtLeastOne = Field(default=None)  # type: ignore[assignment]
+    parts: dict[Text, Text] = {}
     relabelled: _Relabelled = Field(default=None)  # type: ignore[assignment]
     sweep: _SweepMark = Field(default=None)  # type: ignore[assignment]
     filtered: _FilteredMark = Field(default=None)  # type: ignore[assignment]

@@ -66,7 +66,10 @@ class Bounds:
         """Return whether a value is a number of the range."""
         if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            return False
         return (
             math.isfinite(number)
             and (self.least is None or number >= self.least)

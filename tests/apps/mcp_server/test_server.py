@@ -121,6 +121,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     deep = inside / "hidden" / ".a" / "b" / "c" / "d" / "e" / "f" / "g"
     deep.mkdir(parents=True)
     (deep / "secret.md").symlink_to("/etc/passwd")
+    (inside / "notes" / "circle").symlink_to("circle")
     (inside / "hidden" / "queries.jsonl").write_text(json.dumps(queries[0]))
     (inside / "half").mkdir()
     for path in (outside / "run").iterdir():

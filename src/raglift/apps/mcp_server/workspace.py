@@ -17,7 +17,7 @@ from raglift.errors import ConfigurationError
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.storage.layout import RUN
 from raglift.utilities.display import printable, shorten
-from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path, user_path
+from raglift.utilities.limits import is_file, is_folder, is_there, is_valid_path, resolved, user_path
 from raglift.utilities.validation import quoted
 
 _DEEPEST = 6
@@ -84,7 +84,7 @@ class Workspace:
         if not is_there(path):
             raise ConfigurationError(f"found nothing at {quoted(shorten(name, 200))}; expected a path in the folder")
         for inner in _everything_below(path):
-            if inner.is_symlink() and not inner.resolve().is_relative_to(self.root):
+            if inner.is_symlink() and not resolved(inner).is_relative_to(self.root):
                 raise ConfigurationError(
                     f"found the link {quoted(str(inner.relative_to(self.root)))}, which leads out of the folder; "
                     "expected files in it"
