@@ -46,6 +46,9 @@ def test_p_values_have_three_decimals_and_a_floor(p, cell, sentence):
         (interval_text(-0.25, Interval(-0.5, 0.125)), "−0.250 [−0.500, 0.125]"),
         (percent_text(0.8354), "83.5%"),
         (percent_text(1.0), "100%"),
+        (percent_text(1 - 2**-53, 0), "100%"),
+        (percent_text(1 - 2**-53), "100%"),
+        (percent_text(0.999, 0), "99%"),
         (confidence_text(0.999), "99.9%"),
     ],
 )

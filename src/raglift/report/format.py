@@ -26,6 +26,8 @@ _SMALLEST_P = 0.001
 MINUS = "−"
 """The true minus sign, as wide as a plus."""
 _EARNED = 1e-12
+_DIGITS_OF_SHARES = 12
+"""A sum of shares that are all there is may miss 1 by its last bits: it is 100% and not 99%."""
 _MOST_ON_A_LINE = 4
 """With more metrics than these, those of one measure share a line."""
 _COST_TITLES = {
@@ -99,6 +101,7 @@ def number_text(value: float, decimals: int = 3) -> str:
 
 def percent_text(share: float, decimals: int = 1) -> str:
     """Return a share as percent: `83.5%`; all and nothing without decimals: `100%`, `0%`."""
+    share = round(share, _DIGITS_OF_SHARES)
     if share in (0.0, 1.0):
         decimals = 0
     if not decimals and 0.0 < share < 1.0:
@@ -108,6 +111,7 @@ def percent_text(share: float, decimals: int = 1) -> str:
 
 def whole_percent(share: float) -> int:
     """Return a share in whole percent, halves rounded up; 0 and 100 only where it is none and all."""
+    share = round(share, _DIGITS_OF_SHARES)
     percent = math.floor(100 * share + 0.5)
     return percent if share in (0.0, 1.0) else min(max(percent, 1), 99)
 
