@@ -65,6 +65,7 @@ $(VENV)/.installed-for-users: pyproject.toml constraints.txt
 
 demo: $(USER_STAMP)
 	$(BIN)/raglift demo
+	@echo 'To type raglift yourself, first: . $(BIN)/activate'
 
 walkthrough: $(USER_STAMP)
 	$(BIN)/raglift walkthrough
