@@ -82,8 +82,8 @@ def test_no_command_of_a_page_writes_where_an_earlier_one_wrote(name: str) -> No
     written = [
         target
         for line in lines(READ[name])
-        if "--overwrite" not in line and "--resume" not in line
-        for target in re.findall(r"^raglift evaluate .*(?:-o|--output) (\S+)", line)
+        if not re.search("--overwrite|--resume|--estimate", line)
+        for target in re.findall(r"^raglift (?:evaluate|score|labels \w+) .*(?:-o|--output) (\S+)", line)
     ]
     assert sorted(written) == sorted(set(written))
 

@@ -186,7 +186,7 @@ def test_a_file_is_not_overwritten_where_there_are_no_links_either(
     monkeypatch.setattr("os.link", fails_with(errno.EPERM))
     for text in ("first", "second"):
         with (
-            suppress(DatasetError) if text == "first" else pytest.raises(DatasetError, match="wrote meanwhile"),
+            suppress(DatasetError) if text == "first" else pytest.raises(DatasetError, match="is there already"),
             replacing_file(tmp_path / "file", overwrite=False) as file,
         ):
             file.write(text)

@@ -99,7 +99,7 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
             _move(written, path, overwrite=overwrite)
     except OSError as error:
         if isinstance(error, FileExistsError) and os.path.lexists(path):  # else it is a file among the folders above
-            fault = Fault(str(path), "a file that another program wrote meanwhile", "a free name: choose another")
+            fault = Fault(str(path), "a file that is there already", "a free name, or overwrite=True")
             raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
         fault = Fault(str(path), f"a file that cannot be written ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
