@@ -206,7 +206,8 @@ def _corpus_at(path: Path) -> Corpus:
                 raise CorpusError(f"{path}: no such file or folder, and {error}") from error
     if is_folder(path):
         raise _unusable(path, f"a folder without {QUERIES}", expected)
-    raise _unusable(path, "no such file or folder", f"a .jsonl file, {expected}, or the name of a corpus")
+    fix = "a file or folder of labels, or the name of a corpus: check the path"
+    raise _unusable(path, "no such file or folder", fix)
 
 
 def _load_corpus(
