@@ -92,12 +92,13 @@ def load_dataset(
         raise ConfigurationError(f"load_dataset: found format={format!r} with {source}; expected {named.name!r}")
     found = _format_of(path, format, {**options, "encoding": encoding}) if named is None else named.name
     if found is None:
+        corpus = _corpus_at(path)
         unfit = [option for option, value in options.items() if value is not None]
         if unfit:
             raise ConfigurationError(
                 f"load_dataset: found {', '.join(unfit)} with a corpus of raglift's; expected none"
             )
-        return _load_corpus(_corpus_at(path), documents, include, name, encoding)
+        return _load_corpus(corpus, documents, include, name, encoding)
     if documents is not None or include:
         folder = _folder_of(path) if documents is None else documents
         documents = load_documents(folder, encoding=encoding, include=include)

@@ -7,7 +7,7 @@ import pytest
 
 from raglift.datasets.formats.catalogue import recognize_format
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, DatasetError
+from raglift.errors import ConfigurationError, CorpusError, DatasetError
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,7 @@ def test_options_belong_to_formats(fixtures: Path) -> None:
         load_dataset(fixtures / "beir", splits="dev")  # type: ignore[call-arg]
     with pytest.raises(ConfigurationError, match="found split with a corpus of raglift's"):
         load_dataset("lighthouse", split="dev")
+    with pytest.raises(CorpusError, match="no such file or folder"):
+        load_dataset("lighthous", split="dev")
     with pytest.raises(ConfigurationError, match=r"format: found 'bier'.*nearest"):
         load_dataset(fixtures / "beir", format="bier")  # type: ignore[arg-type]
