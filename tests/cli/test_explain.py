@@ -42,7 +42,7 @@ def test_json_has_what_each_hit_earned(run, saved: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "found no question; expected the id of one, as raglift explain saved q17"),
+        ((), "found no question; expected the id of one, as raglift explain saved q0000"),
         (("q000",), "there is no such question"),
         (("q0001", "--stage", "rerank"), "expected one of retrieve"),
     ],

@@ -67,9 +67,8 @@ def run(request: Evaluate) -> None:
         failure = most_queries_failed(evaluation.run.traces)
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
-    show = partial(
-        print_result, evaluation, json=request.as_json, details=request.details, following=next_line(request.output)
-    )
+    following = next_line(request.output, evaluation)
+    show = partial(print_result, evaluation, json=request.as_json, details=request.details, following=following)
     keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     if unfinished is not None:
         unfinished.remove()

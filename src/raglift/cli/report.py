@@ -211,11 +211,10 @@ def explain(request: Explain) -> None:
     Raises:
         ConfigurationError: no question, or options that do not go together.
     """
-    if request.query is None:
-        raise ConfigurationError(
-            f"explain: found no question; expected the id of one, as raglift explain {request.run} q17"
-        )
     evaluation = load_evaluation(request.run)
+    if request.query is None:
+        example = f"raglift explain {request.run} {evaluation.dataset.queries[0].id}"
+        raise ConfigurationError(f"explain: found no question; expected the id of one, as {example}")
     explanation = evaluation.explain(request.query, stage=request.stage)
     if request.as_json:
         print_json(_explanation_json(explanation))

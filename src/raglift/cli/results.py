@@ -26,12 +26,15 @@ def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, f
         sys.stdout.write(f"\n{printable(following)}\n" if following else "")
 
 
-def next_line(output: Path | None) -> str:
-    """Return what to type next, after an evaluation that was saved to a folder or not."""
+def next_line(output: Path | None, evaluation: Evaluation) -> str:
+    """Return what to type next: after an evaluation in a folder, also on a question that lost a fact."""
     if output is None:
         return "Next: -o FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
     run = shlex.quote(str(output))
-    return f"Next: raglift report {run}, or raglift explain {run} QUERY"
+    losses = evaluation.failure_analysis().losses
+    lost = [query for loss in losses if loss.outcome not in ("found", "failed") for query in loss.query_ids]
+    query = shlex.quote((lost or [evaluation.dataset.queries[0].id])[0])
+    return f"Next: raglift report {run}, or raglift explain {run} {query}"
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:

@@ -142,8 +142,9 @@ def _print(request: Score, evaluations: Mapping[str, Evaluation], comparison: Co
     if request.per_query:
         sys.stdout.write(f"{scoring.per_query_table(values, list(next(iter(values.values()))))}\n\n")
     if len(request.hits) == 1:
-        following = "" if comparison is not None else next_line(request.output)
-        print_result(list(evaluations.values())[-1], json=False, details=request.details, following=following)
+        last = list(evaluations.values())[-1]
+        following = "" if comparison is not None else next_line(request.output, last)
+        print_result(last, json=False, details=request.details, following=following)
     if comparison is not None:
         detail = Detail.DETAILS if request.details else Detail.SUMMARY
         sys.stdout.write("\n" if len(request.hits) == 1 else "")

@@ -168,7 +168,8 @@ def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None)
     print_document(traces_view(imported), detail)
     if evaluation is not None:
         sys.stdout.write("\n")
-        print_result(evaluation, json=False, details=request.details, following=next_line(request.output))
+        following = next_line(request.output, evaluation)
+        print_result(evaluation, json=False, details=request.details, following=following)
 
 
 def import_notes(imported: TraceImport) -> list[str]:
