@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import traceback
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import httpx
@@ -17,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey, ModelOutputError, ModelUnavailable
 from raglift.llm.language_models import language_model
-from raglift.llm.replies import FilledPrompt, Usage
+from raglift.llm.replies import FilledPrompt, Usage, secrets_of
 from raglift.testing.openai_server import Answer, OpenAIServer
 from raglift.utilities.retrying import RetryPolicy
 
@@ -220,6 +221,11 @@ def test_the_key_is_shown_nowhere(server, made, client, caplog, capsys, monkeypa
 def test_a_key_that_a_server_repeats_in_its_answer_is_not_in_the_answer(server, made, client):
     server.answer_next(Answer(value={"grade": 3, "reason": f"sent with {KEY}"}))
     assert made(client).ask(PROMPT, Grade).value == Grade(grade=3, reason="sent with ***")
+
+
+def test_headers_that_say_who_asks_are_no_secrets():
+    headers = {"User-Agent": "python-client/1.0", "X-Title": "shop_support-eval2", "X-Gateway": "g-5d1f88aa"}
+    assert secrets_of(SimpleNamespace(default_headers=headers)) == ["g-5d1f88aa"]
 
 
 # Which model

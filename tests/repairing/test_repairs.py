@@ -457,7 +457,13 @@ def llama_index_with_filter() -> Any:
     return VectorStoreIndex(nodes, embed_model=MockEmbedding(8)).as_retriever(similarity_top_k=60, filters=wrong)
 
 
-@pytest.mark.parametrize("make", [langchain_with_filter, llama_index_with_filter])
+def langchain_bound_to_a_filter() -> Any:
+    retriever = langchain_with_filter()
+    wrong = retriever.search_kwargs.pop("filter")
+    return retriever.bind(filter=wrong)
+
+
+@pytest.mark.parametrize("make", [langchain_with_filter, langchain_bound_to_a_filter, llama_index_with_filter])
 def test_a_filter_of_the_retriever_itself_is_a_cause(make: Callable[[], Any]) -> None:
     data, system = dataset(LAMP), make()
     evaluation = rl.evaluate(system, data, ks=(60,), latency=0)

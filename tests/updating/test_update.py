@@ -140,6 +140,14 @@ def test_a_text_that_never_was_in_the_documents_is_proposed_where_they_say_much_
     assert candidate.likeness > 0.9
 
 
+def test_no_more_than_is_compared_is_proposed_as_the_whole_of_a_long_text() -> None:
+    lines = [f"Keeper {number} wrote “all well” into the log of day {number * 7}." for number in range(60)]
+    old = [Document("log.md", "\n".join(lines))]
+    label = "\n".join(lines).replace("“", '"').replace("”", '"')
+    (passage,) = update_labels(Dataset.from_dict({"Was all well?": [label]}, documents=old), old).passages
+    assert all(len(candidate.text) > 0.9 * len(label) or candidate.likeness < 0.9 for candidate in passage.candidates)
+
+
 def test_a_long_passage_is_not_laid_along_each_place_that_has_some_of_its_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

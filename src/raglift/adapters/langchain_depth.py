@@ -136,7 +136,7 @@ class _Walk(Walk):
         return given | {"k": k}
 
 
-_FILTERS = ("filter", "pre_filter", "expr")
+_FILTERS = ("filter", "filters", "pre_filter", "where", "where_filter", "where_document", "expr")
 """What vector stores call a filter among the arguments of a search."""
 
 
@@ -152,10 +152,11 @@ class _Unfiltered(_Walk):
 
     def deepen(self, twin: Any, path: str) -> None:
         super().deepen(twin, path)
-        given = getattr(twin, "search_kwargs", None)
-        if isinstance(given, dict) and any(given.get(name) is not None for name in _FILTERS):
-            _put(twin, "search_kwargs", {name: value for name, value in given.items() if name not in _FILTERS})
-            self.found = True
+        for held in ("search_kwargs", "kwargs"):  # the latter of a binding
+            given = getattr(twin, held, None)
+            if isinstance(given, dict) and any(given.get(name) for name in _FILTERS):
+                _put(twin, held, {name: value for name, value in given.items() if name not in _FILTERS})
+                self.found = True
 
 
 def _put(twin: Any, name: str, value: Any) -> None:

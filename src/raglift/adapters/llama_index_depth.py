@@ -127,7 +127,8 @@ class _Unfiltered(_Walk):
 
     def deepen(self, twin: Any, path: str) -> None:
         super().deepen(twin, path)
-        if vars(twin).get("_filters") is not None:
+        given = vars(twin).get("_filters")
+        if given is not None and getattr(given, "filters", True):
             twin._filters = None  # noqa: SLF001 — it has no other way
             self.found = True
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from raglift.analysis.upper_bound import match_tables_of
+from raglift.text.normalization import normalize
+
 if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
     from raglift.types.documents import Chunk
@@ -18,8 +21,8 @@ LARGE_SHARE = 0.1
 """Above this share of an index, the first k hits find much of what is there, whatever ranks them."""
 _IN_COMMON = 0.5
 """From this share of common hits on, systems whose chunks are not known retrieve the same chunks."""
-_MANY = 20
-"""Of so many hits, systems of the same chunks have some in common, whatever ranks them."""
+_MANY = 10
+"""From so many facts on that both find, systems of the same chunks find one by the same hit, whatever ranks them."""
 
 
 def hit_length(evaluation: Evaluation, k: int | None) -> float:
@@ -51,10 +54,10 @@ def differ_in_length(lengths: Mapping[str, float]) -> bool:
 def differently_chunked(systems: Mapping[str, Evaluation], lengths: Mapping[str, float]) -> bool:
     """Whether some systems retrieve other chunks of the documents than others.
 
-    Two do where the chunks of both indexes are known and not the same. Where they are not known (or a stage changes
-    its hits), where fewer than half of the hits of the one with fewer are hits of the other, and their hits differ in
-    length by more than a quarter, or none of many is a hit of the other. Labels that are chunk ids hold for one
-    chunking, so with these alone no two do.
+    Two do if the chunks of both indexes are known and not the same. If they are not known (or a stage changes its
+    hits), two do if fewer than half of the hits of the one with fewer are hits of the other, and their hits differ in
+    length by more than a quarter, or both find ten facts or more and no hit is the same. Labels that are chunk ids hold
+    for one chunking, so with these alone no two do.
     """
     if not any(has_words(evaluation) for evaluation in systems.values()):
         return False
@@ -83,9 +86,20 @@ def _differ(one: Evaluation, other: Evaluation, lengths: Mapping[str, float]) ->
             return True
         same_labels = one.dataset.queries == other.dataset.queries
         return same_labels and _settings(first) == _settings(second) and _touching(first) != _touching(second)
-    texts, others = ({hit.chunk.text for hits in last_hits(each) for hit in hits} for each in (one, other))
-    fewest, common = min(len(texts), len(others)), len(texts & others)
-    return common < _IN_COMMON * fewest and (differ_in_length(lengths) or (not common and fewest >= _MANY))
+    texts, others = ({normalize(hit.chunk.text) for hits in last_hits(each) for hit in hits} for each in (one, other))
+    common = len(texts & others)
+    if common >= _IN_COMMON * min(len(texts), len(others)):
+        return False
+    return differ_in_length(lengths) or (not common and len(_facts_found(one) & _facts_found(other)) >= _MANY)
+
+
+def _facts_found(evaluation: Evaluation) -> set[tuple[str, int]]:
+    """Return the facts that hits of the last stage match: each a query's id, and the number among its facts."""
+    table = match_tables_of(evaluation)[-1]
+    found = table.matches.take(table.matches.relevant)
+    ids = [query.id for query in evaluation.dataset]
+    numbers = found.fact - table.facts.first_of_query(found.query)
+    return {(ids[query], number) for query, number in zip(found.query.tolist(), numbers.tolist(), strict=True)}
 
 
 def _settings(inventory: Inventory) -> tuple[int, bool]:

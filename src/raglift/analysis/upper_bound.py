@@ -27,6 +27,7 @@ from raglift.utilities.display import lines_text
 if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable
     from raglift.results.evaluation import Evaluation
+    from raglift.types.rankings import StageInfo
 
     _Curve: TypeAlias = NDArray[np.int64]
 
@@ -359,7 +360,7 @@ _TOLERANCE = 1e-9
 class Headroom:
     """Recall and NDCG of a perfect reranker over the candidates that the first stage returned.
 
-    Where a later stage added or rewrote hits, and that raised a metric, they are what it orders.
+    If a later stage adds or rewrites hits, a question has the higher figure of these and of its candidates.
     """
 
     k: int
@@ -373,17 +374,17 @@ class Headroom:
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
     stage: str = ""
-    """The stage whose hits are ordered, where these are not the candidates."""
+    """The stage whose hits some question has higher figures by; empty if none has."""
 
     @property
     def sentence(self) -> str:
-        """What a perfect reranker over the same candidates would score."""
+        """What a perfect reranker would score."""
         most = "" if self.is_exact else "≤ "
         figures = f"Recall@{self.k} {most}{self.mean_recall:.3f}, NDCG@{self.k} {most}{self.mean_ndcg:.3f}"
         if math.isnan(self.mean_recall):
             return "no question is labelled"
-        hits = f"the hits of {self.stage}" if self.stage else "these candidates"
-        return f"A perfect order of {hits} would reach {figures}"
+        hits = f", or of the hits of {self.stage}," if self.stage else ""
+        return f"A perfect order of these candidates{hits} would reach {figures}"
 
     def __str__(self) -> str:
         return lines_text([self.sentence, *([str(self.label_sources)] if self.label_sources.by_model else [])])
@@ -410,7 +411,8 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     Recall@k is that of the k candidates that satisfy most facts. NDCG@k is bounded by placing each fact with its best
     grade at the earliest free position at which enough candidates can have come before, better grades first. A ranking
     is made in that order and scored; if it attains the bound, as it does when each candidate proves one fact, the bound
-    is exact.
+    is exact. Of hits that a later stage adds or rewrites the same is computed, and the higher figure of each question
+    counts, so that none is below what was reached.
 
     Args:
         evaluation: the evaluation.
@@ -422,8 +424,26 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     k = depth_of(evaluation, k)
     # The reranker may have got more than the deployed system returns
     place = 0 if evaluation.candidates is None else evaluation.scores.stages.index(evaluation.candidates)
-    rewriting = _last_rewriting_stage(evaluation)
-    place = place if rewriting is None else rewriting
+    recall, ndcg, exact = _of_stage(evaluation, place, k)
+    later = [place for place, stage in enumerate(evaluation.run.stages) if _has_other_hits(stage)]
+    stage = ""
+    if later:
+        other_recall, other_ndcg, other_exact = _of_stage(evaluation, later[-1], k)
+        if (other_recall > recall).any() or (other_ndcg > ndcg).any():
+            stage = evaluation.scores.stages[later[-1]]
+            recall, ndcg = np.fmax(recall, other_recall), np.fmax(ndcg, other_ndcg)
+            exact &= other_exact
+    return Headroom(k, recall, ndcg, exact, evaluation.label_sources, stage)
+
+
+def _has_other_hits(stage: StageInfo) -> bool:
+    return stage.changed_hits is not None and bool(stage.changed_hits.not_candidates)
+
+
+def _of_stage(
+    evaluation: Evaluation, place: int, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return recall and NDCG of each query if the hits of a stage are ordered perfectly, and whether both are exact."""
     retrieved = match_tables_of(evaluation)[place]
     if "filled" in evaluation.run.spec:  # no reranker gets the hits that fill prompts
         retrieved = retrieved.cut(np.minimum(retrieved.hits, int(evaluation.run.spec["candidates"])))
@@ -445,15 +465,7 @@ def headroom(evaluation: Evaluation, k: int | None = None) -> Headroom:
     (judged,) = match_rankings(queries, [rankings], rule)
     reached = compute(judged, NDCG @ k)
     exact &= np.isnan(ndcg) | (reached >= ndcg - _TOLERANCE)
-    stage = "" if rewriting is None else evaluation.scores.stages[rewriting]
-    return Headroom(k, recall, ndcg, exact, evaluation.label_sources, stage)
-
-
-def _last_rewriting_stage(evaluation: Evaluation) -> int | None:
-    """Return the last stage whose hits are not all candidates; None unless they raise a metric above these."""
-    changed = [stage.changed_hits for stage in evaluation.run.stages]
-    places = [place for place, hits in enumerate(changed) if hits is not None and hits.not_candidates]
-    return places[-1] if places and evaluation.beyond_candidates else None
+    return recall, ndcg, exact
 
 
 def _best_ndcg(query: Query, needs: list[list[Alternative]], k: int) -> tuple[float, list[int]]:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -67,8 +66,11 @@ def run(request: Evaluate) -> None:
         failure = most_queries_failed(evaluation.run.traces)
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
-    following = next_line(request.output, evaluation)
-    show = partial(print_result, evaluation, json=request.as_json, details=request.details, following=following)
+
+    def show() -> None:
+        following = "" if request.as_json else next_line(request.output, evaluation)
+        print_result(evaluation, json=request.as_json, details=request.details, following=following)
+
     keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     if unfinished is not None:
         unfinished.remove()

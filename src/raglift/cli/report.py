@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -213,7 +214,7 @@ def explain(request: Explain) -> None:
     """
     evaluation = load_evaluation(request.run)
     if request.query is None:
-        example = f"raglift explain {request.run} {evaluation.dataset.queries[0].id}"
+        example = shlex.join(["raglift", "explain", str(request.run), evaluation.dataset.queries[0].id])
         raise ConfigurationError(f"explain: found no question; expected the id of one, as {example}")
     explanation = evaluation.explain(request.query, stage=request.stage)
     if request.as_json:

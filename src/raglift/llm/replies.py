@@ -16,7 +16,13 @@ from raglift.llm.dot_env import address_of
 from raglift.text.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.utilities.display import describe_error, encodable
 from raglift.utilities.retrying import BadReply, RetryPolicy, ask_with_retries
-from raglift.utilities.secrets import SHORTEST_SECRET, KnownSecrets, may_hold_secrets, secrets_of_environment
+from raglift.utilities.secrets import (
+    SHORTEST_SECRET,
+    KnownSecrets,
+    is_public_header,
+    may_hold_secrets,
+    secrets_of_environment,
+)
 from raglift.utilities.validation import faults_of
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -188,7 +194,8 @@ def secrets_of(client: Any) -> list[str]:
     held = dict(getattr(client, "__dict__", {}))  # a copy: another thread's first request makes the client keep more
     hidden = [value.get_secret_value() for value in held.values() if hasattr(value, "get_secret_value")]
     plain = [value for name, value in held.items() if _is_secret(name, value)]
-    headers = [inner for value in plain if isinstance(value, Mapping) for inner in value.values()]
+    held_headers = [value for value in plain if isinstance(value, Mapping)]
+    headers = [inner for value in held_headers for name, inner in value.items() if not is_public_header(str(name))]
     named = [value for value in (*plain, *headers) if isinstance(value, str) and len(value) >= SHORTEST_SECRET]
     return [secret for secret in (*hidden, *named) if isinstance(secret, str) and secret]
 

@@ -39,7 +39,7 @@ _SEED = 12  # characters: a word or two
 _MOST_SEEDS = 64  # a text
 _BUCKET = 64  # characters by which what stands between two seeds may have grown or shrunk
 _CANDIDATES = 3
-_LONGEST = 2000  # characters of a text that are compared
+LONGEST = 2000  # characters of a text that are compared
 _LEAST_LIKENESS = 60.0
 _WORD_END = 30  # no further than this to the end of a word
 
@@ -53,7 +53,7 @@ class _Candidate(NamedTuple):
 
 def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> list[SimilarPassage | None]:
     """Return, for each text, the passage of the documents that is most like it; None if nothing is."""
-    passages = [normalize(text)[:_LONGEST] for text in texts]
+    passages = [normalize(text)[:LONGEST] for text in texts]
     seeds = [(number, at) for number, text in enumerate(passages) for at in _seeds(text)]
     best: list[list[_Candidate]] = [[] for _ in texts]
     search = Patterns([passages[number][at : at + _SEED] for number, at in seeds]) if seeds else None

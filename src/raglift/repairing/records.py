@@ -283,7 +283,7 @@ def _form() -> TypeAdapter[Repairs]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:  # as in all that is saved: no number that is shown is larger
+    if len(digits.lstrip("-")) > _MOST_DIGITS:  # as in all that is saved: no number that is shown is larger
         raise WrongKind(f"found an integer of {len(digits)} digits; expected at most {_MOST_DIGITS}")
     return int(digits)
 

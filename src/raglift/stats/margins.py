@@ -92,7 +92,9 @@ def non_inferiority(
 def checked_margin(margin: float) -> float:
     """Return a margin."""
     if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0.0 <= margin <= LARGEST_SCORE:
-        raise ConfigurationError(f"margin: found {margin!r}; expected a number of 0 or more, as {MARGIN:g}")
+        raise ConfigurationError(
+            f"margin: found {margin!r}; expected a number from 0 to {LARGEST_SCORE:g}, as {MARGIN:g}"
+        )
     return float(margin)
 
 

@@ -33,7 +33,7 @@ KINDS: dict[Kind, str] = {
     "unchanged": "the same text in the same document, next to the same text",
     "moved": "the same text, but for its format, at another place, or in another document",
     "edited": "its place is found, in other words",
-    "elsewhere": "it is gone from its place; another passage says the same, or much the same",
+    "elsewhere": "it is not at its place; another passage says the same, or much the same",
     "ambiguous": "its text is there, but which place is its own is not certain",
     "gone": "no place in the documents has its text, or much the same",
 }

@@ -15,7 +15,7 @@ from raglift.auditing.records import Place
 from raglift.datasets.documents import read_documents
 from raglift.errors import ConfigurationError
 from raglift.matching.chunk_index import find_places
-from raglift.matching.nearest import nearest_passages
+from raglift.matching.nearest import LONGEST, nearest_passages
 from raglift.text.normalization import bounded_marks
 from raglift.text.reformatting import QUOTES, straight_quotes
 from raglift.types.dataset import Dataset
@@ -309,10 +309,11 @@ def _updated(label: _Label, outcome: _Outcome, documents: Mapping[str, Document]
 
 def _searched(
     passages: Sequence[UpdatedPassage], dataset: Dataset, documents: Sequence[Document], embedder: Embedder | None
-) -> Iterator[UpdatedPassage]:
+) -> list[UpdatedPassage]:
     """Return the passages, those that are gone with what is most like them, or else with the best hit of a search."""
     gone = [each for each in passages if each.kind == "gone" and not each.candidates and each.old.text is not None]
-    unplaced = [each for each in gone if each.old_place is None]  # for the others it was looked for before
+    # For those that had a place it was looked for before; of a longer text only the beginning would be compared
+    unplaced = [each for each in gone if each.old_place is None and len(each.old.text or "") <= LONGEST]
     texts = [each.old.text or "" for each in unplaced]
     found = {
         id(each): replace(each, kind="elsewhere", candidates=(_candidate(like),))
@@ -323,8 +324,9 @@ def _searched(
     questions = [(dataset.query(each.query_id).text, each.old.text or "") for each in gone]
     hits = search_for(questions, documents, embedder)
     found |= {id(each): replace(each, candidates=best) for each, best in zip(gone, hits, strict=True)}
-    return (found.get(id(each), each) for each in passages)
+    return [found.get(id(each), each) for each in passages]
 
 
 def _candidate(like: SimilarPassage) -> Candidate:
-    return Candidate(Place(like.doc_id, like.start, like.end), like.text, like.likeness, MOST_SIMILAR)
+    reason = SAME_TEXT if like.likeness == 1.0 else MOST_SIMILAR
+    return Candidate(Place(like.doc_id, like.start, like.end), like.text, like.likeness, reason)

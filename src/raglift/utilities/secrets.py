@@ -33,7 +33,9 @@ _PUBLIC_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names that contain such a word and say something about a secret, or of another thing: `KEY_VAULT_NAME`."""
-_PUBLIC_HEADER = re.compile(r"accept.*|content-.*|user-agent|host|connection|cache-control|via|te", re.IGNORECASE)
+_PUBLIC_HEADER = re.compile(
+    r"accept.*|content-.*|user-agent|host|connection|cache-control|via|te|x-title", re.IGNORECASE
+)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z-]* +(\S+)")
 """`Bearer …`, `Basic …`, `ApiKey …` in a header."""
 _SETTING = re.compile(r"(?:^|[\s;?&])[\w-]*(?:password|passwd|pwd|secret|token|key)=([^\s;&]+)", re.IGNORECASE)

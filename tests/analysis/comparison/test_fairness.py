@@ -377,14 +377,26 @@ def test_where_labels_are_ids_of_chunks_nothing_changes():
         ((LAMP, FOG), (FOG, LAMP), False),
         ((LAMP, FOG), (LAMP + " Oh.", FOG), False),  # longer by less than a quarter
         ((LAMP, LONG), (LAMP, FOG), False),  # half of the hits are the same chunks
-        ([f"{LAMP} {n}" for n in range(20)], [f"{n} {LAMP}" for n in range(20)], True),  # none of many, of one length
-        ([f"{LAMP} {n}" for n in range(20)], [f"{LAMP} {n}" for n in range(19, 40)], False),
     ],
 )
 def test_where_chunks_are_not_known_lengths_and_common_hits_tell_whether_they_differ(first, second, differ):
     pair = {"one": asked(*first), "other": asked(*second)}
     lengths = {name: hit_length(evaluation, 2) for name, evaluation in pair.items()}
     assert differently_chunked(pair, lengths) is differ
+
+
+@pytest.mark.parametrize(
+    ("other", "queries", "differ"),
+    [
+        (f"Oh. {LAMP}", 10, True),  # both find ten facts, by no common hit
+        (f"Oh. {LAMP}", 9, False),
+        (FOG, 10, False),  # what finds nothing may have searched the same chunks
+        (f"{LAMP} Oh.\n", 10, False),
+    ],
+)
+def test_hits_of_one_length_are_of_other_chunks_if_many_facts_are_found_by_none_in_common(other, queries, differ):
+    pair = {"one": asked(f"{LAMP} Oh.", queries=queries), "other": asked(other, queries=queries)}
+    assert differently_chunked(pair, {name: hit_length(evaluation, 2) for name, evaluation in pair.items()}) is differ
 
 
 def test_known_chunks_tell_whether_they_differ_whatever_the_length_of_the_hits():

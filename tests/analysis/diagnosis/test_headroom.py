@@ -174,3 +174,21 @@ def test_no_figure_is_below_that_of_a_stage_which_replaces_the_candidates_by_lon
     assert found.mean_ndcg == 1 > evaluation.scores.mean("rerank", NDCG @ 2)
     assert found.is_exact
     assert (found.stage, evaluation.headroom(1).stage) == ("rerank", "rerank")
+
+
+def test_a_stage_that_adds_a_hit_to_one_question_and_cuts_the_others_lowers_no_figure() -> None:
+    texts = {f"q{number}": ["A", "B", "C", f"The answer is {number}."] for number in range(3)}
+
+    class Cutting:
+        def rerank(self, queries: list[str], rankings: list[Ranking]) -> list[Ranking]:
+            added = Ranking.of([(Chunk("The answer is 0, too."), None)])
+            return [
+                added if query == "q0" else Ranking(one.hits[:2]) for query, one in zip(queries, rankings, strict=True)
+            ]
+
+    facts = {query: (Fact((Passage(answer[-1]),)),) for query, answer in texts.items()}
+    facts["q0"] = (*facts["q0"], Fact((Passage("The answer is 0, too."),)))
+    data = Dataset(tuple(Query(query, query, of_query) for query, of_query in facts.items()))
+    found = evaluate(FakeRetriever(texts), data, reranker=Cutting(), ks=(1, 2)).headroom(2)
+    assert found.recall.tolist() == [0.5, 1, 1]
+    assert found.ndcg.tolist()[1:] == [1, 1]

@@ -295,6 +295,7 @@ def test_workbooks_that_cannot_be_read(
         ),
         ("x.csv", "question,Evidence\na,b\n", {}, "columns={'passage': 'Evidence'}"),
         ("x.csv", "question,reference_contexts\na,b\n", {}, "columns={'passage': 'reference_contexts'}"),
+        ("x.csv", "question,referenceContexts\na,b\n", {}, "columns={'passage': 'referenceContexts'}"),
         ("x.jsonl", [{"question": "a"}], {"columns": {"passage": "text"}}, 'x.jsonl: found no row with "text"'),
         ("x.jsonl", [{"question": ["a"]}], {"format": "rows"}, "question: found a list of 1; expected a text"),
         ("x.csv", "question,passage\na,\"['b']\"\n", {}, "x.csv:2: passage: found a list in a cell"),

@@ -33,7 +33,7 @@ IGNORE = "ignore"
 """What `columns` calls those that are not read."""
 TEXT_FIELDS = ("page_content", "pageContent", "content", "text")
 """What the text of a document is called if documents are objects."""
-_EVIDENCE = re.compile(r"(reference |retrieved )?contexts?|evidences?|excerpts?|quotes?|source texts?")
+_EVIDENCE = re.compile(r"(reference )?contexts?|evidences?|excerpts?|quotes?|source texts?")
 """What other tables call passages; their “ground truth” and “reference” are answers, which are no labels."""
 _DEEPEST = 4
 _BEGUN = re.compile(r"""\s*\[\s*["'\[{]""")
@@ -525,7 +525,8 @@ def how(option: str, name: str, value: str = "path.of.it") -> str:
 
 def _expected(column: str) -> str:
     """Return which columns there are, or that one is to be named as the passages that its name suggests."""
-    if _EVIDENCE.fullmatch(re.sub(r"[^a-z]+", " ", column.lower()).strip()):
+    words = re.sub(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])", " ", column).strip().lower()
+    if _EVIDENCE.fullmatch(words):
         return f"passage, if it has those: {how('columns', 'passage', column)}"
     return nearest(column, FIELDS)
 
