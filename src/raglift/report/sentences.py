@@ -387,7 +387,7 @@ def _finds(comparison: Comparison, name: str, other: str | None = None) -> str:
         return ""
     if other is not None:
         change, decides = rows[0].mean - rows[1].mean, comparison.row(name).mean - comparison.row(other).mean
-        if change * decides < 0.0:
+        if change * decides < 0.0 or not any(row.mean for row in rows):
             return ""
     shares = [questions_text(row.mean, row.n, short=bool(place)) for place, row in enumerate(rows)]
     return f"it puts the right passage first for {' against '.join(shares)}"
