@@ -324,7 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--retriever", nargs="+", choices=RETRIEVERS, default=tuple(RETRIEVERS))
     parser.add_argument("--reranker", nargs="+", choices=RERANKERS, default=RERANKERS)
     parser.add_argument("--size", nargs="+", type=int, default=LEVELS["size"])
-    parser.add_argument("--questions", type=int, default=40, help="at most so many of a corpus")
+    parser.add_argument("--questions", type=int, default=80, help="at most so many of a corpus")
     parser.add_argument("--output", type=Path, default=Path("runs/board"))
     parser.add_argument("--published", action="store_true", help="print figures that others publish, beside ours")
     asked = parser.parse_args(arguments)
