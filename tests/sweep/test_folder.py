@@ -201,7 +201,7 @@ def test_what_was_about_to_be_replaced_is_put_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"sweep": {**HEAD["sweep"], "margin": -1}}, "damaged: margin: found -1; expected a number of 0 or more"),
+        ({"sweep": {**HEAD["sweep"], "margin": -1}}, "damaged: margin: found -1; expected a number from 0"),
         ({"sweep": {"budget": 2000}}, "damaged: sweep: found no margin"),
         ({"primary": "ndgc@3"}, "damaged: metric: found 'ndgc' .*; expected one of"),
         ({"cells": [CELL.to_dict()] * 2}, "damaged: cells: found one twice; expected each once"),
