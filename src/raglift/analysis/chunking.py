@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -86,11 +87,16 @@ def _differ(one: Evaluation, other: Evaluation, lengths: Mapping[str, float]) ->
             return True
         same_labels = one.dataset.queries == other.dataset.queries
         return same_labels and _settings(first) == _settings(second) and _touching(first) != _touching(second)
-    texts, others = ({normalize(hit.chunk.text) for hits in last_hits(each) for hit in hits} for each in (one, other))
+    texts, others = (each.once("texts of hits", partial(_texts, each)) for each in (one, other))
     common = len(texts & others)
     if common >= _IN_COMMON * min(len(texts), len(others)):
         return False
     return differ_in_length(lengths) or (not common and len(_facts_found(one) & _facts_found(other)) >= _MANY)
+
+
+def _texts(evaluation: Evaluation) -> set[str]:
+    """Return the normalized texts of the hits of the last stage."""
+    return {normalize(hit.chunk.text) for hits in last_hits(evaluation) for hit in hits}
 
 
 def _facts_found(evaluation: Evaluation) -> set[tuple[str, int]]:
