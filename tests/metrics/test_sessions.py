@@ -294,7 +294,10 @@ def test_with_one_call_every_metric_is_that_of_the_ranking(cases: list[tuple[Lab
             np.testing.assert_array_equal(compute(of_sessions, metric), expected, err_msg=str(metric))
     for name in ("recall", "ndcg"):
         same = compute(plain, Metric(name, k))
-        np.testing.assert_array_equal(compute(of_sessions, Metric(f"session_{name}", k)), same, err_msg=name)
+        found = compute(of_sessions, Metric(f"session_{name}", k))
+        np.testing.assert_allclose(
+            found, same, rtol=1e-15, atol=1e-15, err_msg=name
+        )  # gains are summed in other orders
 
 
 # The depth calls(n).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -128,8 +129,8 @@ def _read_scores(
             rows, expected = file.metadata.num_rows, len(query_ids) * len(stages) * len(metrics)
             if rows != expected:
                 raise _damaged(path, f"found {rows:,} rows; expected {expected:,}, one a query, stage and metric")
-            if missing := sorted({*SCORE_KEYS, "value"}.difference(file.schema_arrow.names)):
-                raise _damaged(path, f"found no column {', '.join(map(quoted, missing))}")
+            if "value" not in file.schema_arrow.names:
+                raise _damaged(path, 'found no column "value"')
             table = file.read(columns=[*SCORE_KEYS, "value"])
         table.validate(full=True)  # a damaged file may hold texts that are no UTF-8
         keys = score_keys(query_ids, stages, metrics)
@@ -137,6 +138,8 @@ def _read_scores(
         values = _numbers(table.column("value").cast(pa.float64()))
     except RunError:
         raise
+    except KeyError as error:  # of a column that is to be dictionary-encoded
+        raise _damaged(path, f"found no column {quoted(os.fsdecode(error.args[0]))}") from error
     except FileNotFoundError as error:  # pyarrow's says the path alone
         raise RunError(f"{path}: missing; run the evaluation again") from error
     except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:
