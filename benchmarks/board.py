@@ -74,6 +74,11 @@ TOLERANCES = {languages.ANSERINI: 0.002, languages.DENSE: 0.0005, languages.BGE:
 
 def corpus(name: str) -> rl.Dataset:
     """Return the questions and documents of a corpus by its name, or of a dataset by its path."""
+    if name in (*LANGUAGES, *TEXTS) and not FOLDER.is_dir():
+        raise ConfigurationError(
+            f"found no folder {FOLDER}; expected its texts there, or in that of RAGLIFT_CORPORA; languages.py and "
+            "chunking_evaluation.py beside this file say where to get them"
+        )
     if name in LANGUAGES:
         return of_whole_documents(collection(name))
     if name in TEXTS:

@@ -74,6 +74,15 @@ def test_a_corpus_that_is_not_there_leaves_the_others(board: Any, folder: Path, 
     assert (output / "cells.csv").exists()
 
 
+def test_texts_that_are_not_there_are_a_fault_that_says_where_they_are_expected(
+    board: Any, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr(board, "FOLDER", tmp_path / "none")
+    for name in ("scifact", "xquad.zh", "chroma.pubmed"):
+        with pytest.raises(board.ConfigurationError, match="RAGLIFT_CORPORA"):
+            board.corpus(name)
+
+
 def test_whole_documents_that_are_labels_are_not_split(board: Any) -> None:
     found = board.languages.Collection("four", {"a": "x" * 900, "b": "y" * 1200}, {"1": "q"}, {"1": ["b"]})
     dataset = board.of_whole_documents(found)

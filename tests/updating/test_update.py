@@ -145,6 +145,7 @@ def test_no_more_than_is_compared_is_proposed_as_the_whole_of_a_long_text() -> N
     old = [Document("log.md", "\n".join(lines))]
     label = "\n".join(lines).replace("“", '"').replace("”", '"')
     (passage,) = update_labels(Dataset.from_dict({"Was all well?": [label]}, documents=old), old).passages
+    assert passage.candidates
     assert all(len(candidate.text) > 0.9 * len(label) or candidate.likeness < 0.9 for candidate in passage.candidates)
 
 
